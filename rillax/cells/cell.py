@@ -1,0 +1,109 @@
+"""What every recurrent cell offers, and the one place where its gradient through time enters.
+
+A cell's memory is a value: the hidden state and, under real-time recurrent learning (RTRL), its
+sensitivity S = dh/dpsi to the cell's parameters psi. ``advance`` moves both one step. ``remember``
+reads the hidden state in a way that differentiates as if the whole history were in view, so that
+``jax.grad`` of any scalar of a network is the paper's per-step gradient.
+"""
+
+import abc
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Float
+
+from rillax.names import choose
+
+Gradient = Literal["rtrl", "tbptt"]
+"""How credit reaches the past: exactly (RTRL), or through one step (TBPTT(1))."""
+
+Hidden = Any
+Sensitivity = Any
+
+
+class Memory(NamedTuple):
+    """All a cell remembers of the past; ``sensitivity`` is None under TBPTT(1)."""
+
+    hidden: Hidden
+    sensitivity: Sensitivity
+
+
+class Cell(eqx.Module):
+    """A recurrent cell h_t = step(h_{t-1}, x_t) whose array leaves are its parameters psi."""
+
+    gradient: Gradient = eqx.field(static=True, kw_only=True, default="rtrl")
+
+    @property
+    @abc.abstractmethod
+    def features(self) -> int:
+        """How many numbers ``read`` gives to the head."""
+
+    @abc.abstractmethod
+    def initial_hidden(self) -> Hidden:
+        """The hidden state before the first input."""
+
+    @abc.abstractmethod
+    def step(self, hidden: Hidden, x: Float[Array, " inputs"]) -> Hidden:
+        """The one-step function f(h, x; psi)."""
+
+    @abc.abstractmethod
+    def read(self, hidden: Hidden) -> Float[Array, " features"]:
+        """What the head sees of the hidden state."""
+
+    @abc.abstractmethod
+    def initial_sensitivity(self) -> Sensitivity:
+        """The sensitivity of the initial hidden state: zero."""
+
+    @abc.abstractmethod
+    def advance_exactly(self, memory: Memory, x: Float[Array, " inputs"]) -> Memory:
+        """One step of the hidden state and of S_t = J_t S_{t-1} + I_t."""
+
+    @abc.abstractmethod
+    def contract(self, g: Hidden, sensitivity: Sensitivity) -> Self:
+        """dL/dh times S: the gradient of L for every parameter, through all of time."""
+
+    def initial_memory(self) -> Memory:
+        exact = self.gradient == "rtrl"
+        return Memory(self.initial_hidden(), self.initial_sensitivity() if exact else None)
+
+    def advance(self, memory: Memory, x: Float[Array, " inputs"]) -> Memory:
+        """The memory after one more input."""
+        if memory.sensitivity is None:
+            return Memory(self.step(memory.hidden, x), None)
+        return self.advance_exactly(memory, x)
+
+
+def check_gradient(gradient: str) -> None:
+    choose("gradient", gradient, get_args(Gradient))
+
+
+@jax.custom_vjp
+def remember(cell: Cell, x: Array, previous: Hidden, memory: Memory) -> Hidden:
+    """The hidden state at t, given ``memory = cell.advance(Memory(previous, ...), x)``.
+
+    Its value costs nothing: it is ``memory.hidden``. Its derivative with respect to the cell
+    reaches through all of time by way of the sensitivity, or through one step where the memory
+    carries none; its derivative with respect to ``x``, and so to the encoder, is that of the last
+    step alone.
+    """
+    return memory.hidden
+
+
+def _forward(
+    cell: Cell, x: Array, previous: Hidden, memory: Memory
+) -> tuple[Hidden, tuple[Cell, Array, Hidden, Sensitivity]]:
+    return memory.hidden, (cell, x, previous, memory.sensitivity)
+
+
+def _backward(residuals: tuple[Cell, Array, Hidden, Sensitivity], g: Hidden) -> tuple:
+    cell, x, previous, sensitivity = residuals
+    if sensitivity is None:
+        d_cell, d_x = jax.vjp(lambda cell, x: cell.step(previous, x), cell, x)[1](g)
+    else:
+        d_cell = cell.contract(g, sensitivity)
+        (d_x,) = jax.vjp(lambda x: cell.step(previous, x), x)[1](g)
+    return d_cell, d_x, None, None
+
+
+remember.defvjp(_forward, _backward)

@@ -1,0 +1,247 @@
+"""Recurrent trace units (Elelimy et al., 2024): a diagonal recurrence with exact RTRL in O(p).
+
+    h_t = lambda h_{t-1} + gamma B x_t,    lambda_k = r_k exp(i Omega_k)
+
+Unit k depends on row k of B and on its own lambda_k alone, so its sensitivity is one row too. A
+complex number is kept as a pair of real arrays (real, imaginary): no conjugation to get wrong, and
+loops that vectorise.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from rillax.cells.cell import Cell, Gradient, Memory, check_gradient
+
+Pair = tuple[Array, Array]
+
+
+def multiply(a: Pair, b: Pair) -> Pair:
+    return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
+
+
+def rows(a: Pair) -> Pair:
+    """One number per unit, broadcast along that unit's row of B."""
+    return a[0][:, None], a[1][:, None]
+
+
+class Coefficients(NamedTuple):
+    """The recurrence's coefficients and their derivatives with respect to nu_log and theta_log."""
+
+    lam: Pair
+    gamma: Array
+    dlam_dnu: Pair
+    dgamma_dnu: Array
+    dlam_dtheta: Pair
+
+
+class _RTU(Cell):
+    """What the linear and the non-linear unit share: parameters, coefficients, initialisation."""
+
+    nu_log: Float[Array, " units"]
+    theta_log: Float[Array, " units"]
+    B_real: Float[Array, "units inputs"]
+    B_imag: Float[Array, "units inputs"]
+    activation: Callable[[Array], Array] = eqx.field(static=True)
+    gain: bool = eqx.field(static=True)
+
+    def __init__(
+        self,
+        inputs: int,
+        units: int,
+        *,
+        key: PRNGKeyArray,
+        activation: Callable[[Array], Array] = jax.nn.leaky_relu,
+        gradient: Gradient = "rtrl",
+        r_min: float = 0.0,
+        r_max: float = 1.0,
+        phase_max: float = 2 * math.pi,
+        gain: bool = True,
+    ):
+        """Draw r^2 on [r_min^2, r_max^2], the phase on (0, phase_max), and B ~ N(0, 1/inputs).
+
+        With ``gain`` the input is scaled by gamma = sqrt(1 - r^2), which keeps the variance of a
+        unit's state independent of how long it remembers; without it, gamma = 1.
+        """
+        check_gradient(gradient)
+        if not 0 <= r_min <= r_max <= 1:
+            raise ValueError(f"RTU needs 0 <= r_min <= r_max <= 1, got {r_min} and {r_max}")
+        if not phase_max > 0:
+            raise ValueError(f"RTU needs a positive phase_max, got {phase_max}")
+        key_polar, key_B = jax.random.split(key)
+        polar = jax.random.uniform(key_polar, (2, units))
+        r_squared = r_min**2 + (r_max**2 - r_min**2) * polar[0]
+        # At the ends of the ranges the logarithms would be infinite.
+        self.nu_log = jnp.log(jnp.clip(-0.5 * jnp.log(r_squared), 1e-6, 10.0))
+        self.theta_log = jnp.log(phase_max * jnp.clip(polar[1], 1e-6))
+        self.B_real, self.B_imag = jax.random.normal(key_B, (2, units, inputs)) / math.sqrt(inputs)
+        self.activation = activation
+        self.gradient = gradient
+        self.gain = gain
+
+    @property
+    def features(self) -> int:
+        return 2 * self.nu_log.size
+
+    def initial_hidden(self) -> Pair:
+        zero = jnp.zeros_like(self.nu_log)
+        return zero, zero
+
+    def recurrence(self) -> tuple[Pair, Array]:
+        """Lambda and gamma."""
+        nu, omega = jnp.exp(self.nu_log), jnp.exp(self.theta_log)
+        r = jnp.exp(-nu)
+        lam = r * jnp.cos(omega), r * jnp.sin(omega)
+        # sqrt(1 - r^2), without the cancellation when r is close to one.
+        return lam, jnp.sqrt(-jnp.expm1(-2 * nu)) if self.gain else jnp.ones_like(nu)
+
+    def coefficients(self) -> Coefficients:
+        nu, omega = jnp.exp(self.nu_log), jnp.exp(self.theta_log)
+        lam, gamma = self.recurrence()
+        dgamma_dnu = nu * jnp.exp(-2 * nu) / gamma if self.gain else jnp.zeros_like(nu)
+        return Coefficients(
+            lam=lam,
+            gamma=gamma,
+            dlam_dnu=(-nu * lam[0], -nu * lam[1]),
+            dgamma_dnu=dgamma_dnu,
+            dlam_dtheta=(-omega * lam[1], omega * lam[0]),
+        )
+
+    def drive(self, x: Array) -> Pair:
+        return self.B_real @ x, self.B_imag @ x
+
+    def with_gradient(self, nu_log: Array, theta_log: Array, B_real: Array, B_imag: Array) -> Self:
+        """A tree like this cell whose leaves are the derivatives of a scalar."""
+        leaves = (nu_log, theta_log, B_real, B_imag)
+        return eqx.tree_at(lambda c: (c.nu_log, c.theta_log, c.B_real, c.B_imag), self, leaves)
+
+
+class LinearSensitivity(NamedTuple):
+    """dh/dpsi for the linear unit. h is analytic in B, so dh/dB_real = E and dh/dB_imag = i E."""
+
+    nu_log: Pair
+    theta_log: Pair
+    E: Pair
+
+
+class LinearRTU(_RTU):
+    """The paper's unit: a linear recurrence, the activation outside it.
+
+    >>> cell = LinearRTU(4, 8, key=jax.random.key(0))
+    >>> memory = cell.advance(cell.initial_memory(), jnp.ones(4))
+    >>> cell.read(memory.hidden).shape
+    (16,)
+    """
+
+    def __init__(self, inputs: int, units: int, *, key: PRNGKeyArray, **settings: Any):
+        super().__init__(inputs, units, key=key, **settings)
+
+    def step(self, hidden: Pair, x: Array) -> Pair:
+        lam, gamma = self.recurrence()
+        u, rotated = self.drive(x), multiply(lam, hidden)
+        return rotated[0] + gamma * u[0], rotated[1] + gamma * u[1]
+
+    def read(self, hidden: Pair) -> Array:
+        return self.activation(jnp.concatenate(hidden))
+
+    def initial_sensitivity(self) -> LinearSensitivity:
+        unit, row = jnp.zeros_like(self.nu_log), jnp.zeros_like(self.B_real)
+        return LinearSensitivity((unit, unit), (unit, unit), (row, row))
+
+    def advance_exactly(self, memory: Memory, x: Array) -> Memory:
+        c = self.coefficients()
+        h, s = memory.hidden, memory.sensitivity
+        u, rotated = self.drive(x), multiply(c.lam, h)
+        hidden = rotated[0] + c.gamma * u[0], rotated[1] + c.gamma * u[1]
+
+        nu, through_lam = multiply(c.lam, s.nu_log), multiply(c.dlam_dnu, h)
+        theta, through_phase = multiply(c.lam, s.theta_log), multiply(c.dlam_dtheta, h)
+        E = multiply(rows(c.lam), s.E)
+        sensitivity = LinearSensitivity(
+            nu_log=(
+                nu[0] + through_lam[0] + c.dgamma_dnu * u[0],
+                nu[1] + through_lam[1] + c.dgamma_dnu * u[1],
+            ),
+            theta_log=(theta[0] + through_phase[0], theta[1] + through_phase[1]),
+            E=(E[0] + c.gamma[:, None] * x, E[1]),
+        )
+        return Memory(hidden, sensitivity)
+
+    def contract(self, g: Pair, sensitivity: LinearSensitivity) -> Self:
+        s, (g_real, g_imag) = sensitivity, rows(g)
+        return self.with_gradient(
+            nu_log=g[0] * s.nu_log[0] + g[1] * s.nu_log[1],
+            theta_log=g[0] * s.theta_log[0] + g[1] * s.theta_log[1],
+            B_real=g_real * s.E[0] + g_imag * s.E[1],
+            B_imag=g_imag * s.E[0] - g_real * s.E[1],
+        )
+
+
+class NonlinearSensitivity(NamedTuple):
+    """dh/dpsi for the non-linear unit, which is not analytic: a pair for each leaf."""
+
+    nu_log: Pair
+    theta_log: Pair
+    B_real: Pair
+    B_imag: Pair
+
+
+class NonlinearRTU(_RTU):
+    """The activation inside the recurrence, on real and imaginary part separately."""
+
+    def __init__(self, inputs: int, units: int, *, key: PRNGKeyArray, **settings: Any):
+        super().__init__(inputs, units, key=key, **settings)
+
+    def step(self, hidden: Pair, x: Array) -> Pair:
+        lam, gamma = self.recurrence()
+        u, rotated = self.drive(x), multiply(lam, hidden)
+        real, imag = rotated[0] + gamma * u[0], rotated[1] + gamma * u[1]
+        return self.activation(real), self.activation(imag)
+
+    def read(self, hidden: Pair) -> Array:
+        return jnp.concatenate(hidden)
+
+    def initial_sensitivity(self) -> NonlinearSensitivity:
+        unit, row = jnp.zeros_like(self.nu_log), jnp.zeros_like(self.B_real)
+        return NonlinearSensitivity((unit, unit), (unit, unit), (row, row), (row, row))
+
+    def advance_exactly(self, memory: Memory, x: Array) -> Memory:
+        c = self.coefficients()
+        h, s = memory.hidden, memory.sensitivity
+        u, rotated = self.drive(x), multiply(c.lam, h)
+        before = rotated[0] + c.gamma * u[0], rotated[1] + c.gamma * u[1]
+        ones = jnp.ones_like(before[0])
+        real, slope_real = jax.jvp(self.activation, (before[0],), (ones,))
+        imag, slope_imag = jax.jvp(self.activation, (before[1],), (ones,))
+        slope = slope_real, slope_imag
+
+        def carry(old: Pair, new_real: Array | float, new_imag: Array | float) -> Pair:
+            """Through the recurrence, plus what this step adds, through the activation."""
+            by_row = old[0].ndim == 2
+            moved = multiply(rows(c.lam) if by_row else c.lam, old)
+            f = rows(slope) if by_row else slope
+            return f[0] * (moved[0] + new_real), f[1] * (moved[1] + new_imag)
+
+        nu, theta = multiply(c.dlam_dnu, h), multiply(c.dlam_dtheta, h)
+        driven = c.gamma[:, None] * x
+        sensitivity = NonlinearSensitivity(
+            nu_log=carry(s.nu_log, nu[0] + c.dgamma_dnu * u[0], nu[1] + c.dgamma_dnu * u[1]),
+            theta_log=carry(s.theta_log, theta[0], theta[1]),
+            B_real=carry(s.B_real, driven, 0.0),
+            B_imag=carry(s.B_imag, 0.0, driven),
+        )
+        return Memory((real, imag), sensitivity)
+
+    def contract(self, g: Pair, sensitivity: NonlinearSensitivity) -> Self:
+        s, (g_real, g_imag) = sensitivity, rows(g)
+        return self.with_gradient(
+            nu_log=g[0] * s.nu_log[0] + g[1] * s.nu_log[1],
+            theta_log=g[0] * s.theta_log[0] + g[1] * s.theta_log[1],
+            B_real=g_real * s.B_real[0] + g_imag * s.B_real[1],
+            B_imag=g_real * s.B_imag[0] + g_imag * s.B_imag[1],
+        )
