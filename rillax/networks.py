@@ -1,0 +1,210 @@
+"""Networks: encoder, cell, head (Section 3 of the paper), and how they are built.
+
+A network is an ordinary function of one observation. The gradient through time hides in
+``rillax.cells.remember``; nothing here or above ever handles a sensitivity.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from rillax.cells import (
+    GRU,
+    LSTM,
+    Cell,
+    FeedForward,
+    Gradient,
+    LinearRTU,
+    Memory,
+    NonlinearRTU,
+    remember,
+)
+from rillax.names import choose
+
+Activation = Literal["leaky_relu", "tanh"]
+CellName = Literal["rtu", "rtu_nonlinear", "gru", "lstm", "feedforward"]
+
+_ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "leaky_relu": jax.nn.leaky_relu,
+    "tanh": jnp.tanh,
+}
+
+
+def layer_norm(x: Float[Array, " n"]) -> Float[Array, " n"]:
+    """LayerNorm (Ba et al., 2016) without scale or bias."""
+    centred = x - jnp.mean(x)
+    return centred * jax.lax.rsqrt(jnp.mean(jnp.square(centred)) + 1e-5)
+
+
+def sparse_linear(
+    inputs: int, outputs: int, sparsity: float, *, key: PRNGKeyArray
+) -> eqx.nn.Linear:
+    """A dense layer with sparse initialisation (Elsayed et al., 2024).
+
+    Of each unit's incoming weights ceil(sparsity * inputs) are zero and the others uniform on
+    +-1/sqrt(inputs); biases are zero. At least one weight stays, or a layer with three inputs would
+    start out seeing none of them.
+    """
+    zeros = min(math.ceil(sparsity * inputs), inputs - 1)
+    weight, order = jax.random.uniform(key, (2, outputs, inputs))
+    _, kept = jax.lax.top_k(order, inputs - zeros)
+    mask = jnp.zeros_like(weight).at[jnp.arange(outputs)[:, None], kept].set(1)
+    layer = eqx.nn.Linear(inputs, outputs, key=key)
+    leaves = mask * (2 * weight - 1) / math.sqrt(inputs), jnp.zeros_like(weight[:, 0])
+    return eqx.tree_at(lambda layer: (layer.weight, layer.bias), layer, leaves)
+
+
+class Block(eqx.Module):
+    """Dense layer, LayerNorm, activation; any shape in, a vector out."""
+
+    linear: eqx.nn.Linear
+    activation: Callable[[Array], Array] = eqx.field(static=True)
+
+    def __call__(self, x: Float[Array, "..."]) -> Float[Array, " width"]:
+        return self.activation(layer_norm(self.linear(x.ravel())))
+
+
+class Head(eqx.Module):
+    """A hidden block, then the outputs."""
+
+    block: Block
+    linear: eqx.nn.Linear
+
+    def __call__(self, features: Float[Array, " features"]) -> Float[Array, " outputs"]:
+        return self.linear(self.block(features))
+
+
+class Brought(eqx.Module):
+    """A module that a user brings as encoder: its arrays are leaves, all else is static."""
+
+    arrays: Any
+    rest: Any = eqx.field(static=True)
+
+    def __init__(self, module: Callable[[Array], Array]):
+        self.arrays, self.rest = eqx.partition(module, eqx.is_inexact_array)
+
+    def __call__(self, x: Float[Array, "..."]) -> Float[Array, " inputs"]:
+        return eqx.combine(self.arrays, self.rest)(x)
+
+
+class Network(eqx.Module):
+    """Observation to outputs, by way of a memory that the caller holds.
+
+    ``memory = network.advance(previous, observation)`` moves the memory; ``network(observation,
+    previous.hidden, memory)`` reads it, and is what to differentiate.
+    """
+
+    encoder: Callable[[Array], Array]
+    cell: Cell
+    head: Head
+    learn_encoder: bool = eqx.field(static=True, default=True)
+
+    def initial_memory(self) -> Memory:
+        return self.cell.initial_memory()
+
+    def advance(self, memory: Memory, observation: Array) -> Memory:
+        return self.cell.advance(memory, self.encoder(observation))
+
+    def __call__(
+        self, observation: Array, previous: Any, memory: Memory
+    ) -> Float[Array, " outputs"]:
+        hidden = remember(self.cell, self.encoder(observation), previous, memory)
+        return self.head(self.cell.read(hidden))
+
+
+def split(network: Network) -> tuple[Network, Network]:
+    """The part that learns and the part that does not; ``equinox.combine`` joins them again."""
+    learns = jax.tree.map(eqx.is_inexact_array, network)
+    frozen = jax.tree.map(lambda _: network.learn_encoder, learns.encoder)
+    return eqx.partition(network, eqx.tree_at(lambda n: n.encoder, learns, frozen))
+
+
+EncoderFactory = Callable[[PRNGKeyArray, tuple[int, ...]], Callable[[Array], Array]]
+"""(key, shape of an observation) -> a module from one observation to a vector."""
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Every number of a network (Appendix A). ``build`` makes one."""
+
+    cell: CellName = "rtu"
+    gradient: Gradient = "rtrl"
+    width: int = 64
+    """Units of the encoder and of the head's hidden layer."""
+    hidden: int = 192
+    """Units of the cell; an RTU's are complex, so it gives twice as many features."""
+    activation: Activation = "leaky_relu"
+    sparsity: float = 0.9
+    """Share of the weights of encoder and head that start at zero."""
+    r_min: float = 0.0
+    """RTU: smallest initial r = |lambda|."""
+    r_max: float = 1.0
+    """RTU: largest initial r."""
+    phase_max: float = 2 * math.pi
+    """RTU: largest initial phase."""
+    gain: bool = True
+    """RTU: scale the input by gamma = sqrt(1 - r^2)."""
+    encoder: EncoderFactory | None = None
+    """A module of your own in the encoder's place."""
+    learn_encoder: bool = True
+    """Whether the encoder learns or stays as it was built."""
+
+    def __post_init__(self) -> None:
+        choose("cell", self.cell, get_args(CellName))
+        choose("gradient", self.gradient, get_args(Gradient))
+        choose("activation", self.activation, get_args(Activation))
+        for name in ("width", "hidden"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not 0 <= self.sparsity < 1:
+            raise ValueError(f"sparsity must be in [0, 1), got {self.sparsity}")
+
+    def build(self, key: PRNGKeyArray, observation_shape: tuple[int, ...], outputs: int) -> Network:
+        key_encoder, key_cell, key_hidden, key_out = jax.random.split(key, 4)
+        encoder = self._encoder(key_encoder, observation_shape)
+        cell = self._cell(key_cell, _output_size(encoder, observation_shape))
+        hidden = sparse_linear(cell.features, self.width, self.sparsity, key=key_hidden)
+        out = sparse_linear(self.width, outputs, self.sparsity, key=key_out)
+        head = Head(Block(hidden, _ACTIVATIONS[self.activation]), out)
+        return Network(encoder, cell, head, self.learn_encoder)
+
+    def _encoder(self, key: PRNGKeyArray, shape: tuple[int, ...]) -> Callable[[Array], Array]:
+        if self.encoder is not None:
+            return Brought(self.encoder(key, shape))
+        linear = sparse_linear(math.prod(shape), self.width, self.sparsity, key=key)
+        return Block(linear, _ACTIVATIONS[self.activation])
+
+    def _cell(self, key: PRNGKeyArray, inputs: int) -> Cell:
+        activation = _ACTIVATIONS[self.activation]
+        if self.cell in ("rtu", "rtu_nonlinear"):
+            return (LinearRTU if self.cell == "rtu" else NonlinearRTU)(
+                inputs,
+                self.hidden,
+                key=key,
+                activation=activation,
+                gradient=self.gradient,
+                r_min=self.r_min,
+                r_max=self.r_max,
+                phase_max=self.phase_max,
+                gain=self.gain,
+            )
+        if self.cell == "feedforward":
+            return FeedForward(
+                sparse_linear(inputs, self.hidden, self.sparsity, key=key),
+                activation=lambda x: activation(layer_norm(x)),
+            )
+        dense = GRU if self.cell == "gru" else LSTM
+        return dense(inputs, self.hidden, key=key, gradient=self.gradient)
+
+
+def _output_size(encoder: Callable[[Array], Array], shape: tuple[int, ...]) -> int:
+    out = jax.eval_shape(encoder, jax.ShapeDtypeStruct(shape, jnp.float32))
+    if len(out.shape) != 1:
+        raise ValueError(f"an encoder must return a vector, but this one returns shape {out.shape}")
+    return out.shape[0]

@@ -1,0 +1,36 @@
+"""Observation and action spaces, as gymnasium and gymnax both describe them."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def is_discrete(space: Any) -> bool:
+    return hasattr(space, "n")
+
+
+def observation_shape(space: Any) -> tuple[int, ...]:
+    """The shape of an encoded observation: that of a Box, or a one-hot vector for a Discrete."""
+    if is_discrete(space):
+        return (int(space.n),)
+    if hasattr(space, "spaces") or getattr(space, "shape", None) is None:
+        raise ValueError(f"an observation space must be Box or Discrete, got {space}")
+    return tuple(space.shape)
+
+
+def action_count(space: Any) -> int:
+    if not is_discrete(space):
+        raise ValueError(f"this agent needs a Discrete action space, got {space}")
+    return int(space.n)
+
+
+def encode(observation: Array, shape: tuple[int, ...]) -> Float[Array, "..."]:
+    """An observation as an array of the encoded shape: an integer becomes one-hot."""
+    observation = jnp.asarray(observation)
+    if observation.shape == shape:
+        return observation.astype(float)
+    if observation.ndim == 0 and jnp.issubdtype(observation.dtype, jnp.integer):
+        return jax.nn.one_hot(observation, shape[0])
+    raise ValueError(f"expected an observation of shape {shape}, got {observation.shape}")

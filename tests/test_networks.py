@@ -1,0 +1,96 @@
+import math
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from rillax.networks import Architecture, layer_norm, sparse_linear, split
+
+
+@pytest.mark.parametrize(
+    ("inputs", "sparsity"), [(384, 0.9), (64, 0.9), (10, 0.5), (3, 0.9), (7, 0)]
+)
+def test_sparse_initialisation(inputs, sparsity):
+    layer = sparse_linear(inputs, 200, sparsity, key=jax.random.key(0))
+    zeros = np.sum(np.array(layer.weight) == 0, axis=1)
+    assert set(zeros) == {min(math.ceil(sparsity * inputs), inputs - 1)}
+    assert np.all(np.array(layer.bias) == 0)
+    kept = np.array(layer.weight)[np.array(layer.weight) != 0]
+    bound = 1 / math.sqrt(inputs)
+    assert np.abs(kept).max() <= bound
+    # Uniform on [-bound, bound]: variance bound^2 / 3; and each input is as likely to be kept.
+    assert abs(kept.var() / (bound**2 / 3) - 1) < 0.15
+    share = np.mean(np.array(layer.weight) != 0, axis=0)
+    assert share.std() < 4 * math.sqrt(share.mean() / 200) + 1e-9
+
+
+def test_layer_norm():
+    x = jnp.array([1.0, 2.0, 6.0])
+    expected = (np.array([1, 2, 6]) - 3) / np.sqrt(14 / 3 + 1e-5)
+    np.testing.assert_allclose(layer_norm(x), expected, rtol=1e-6)
+
+
+def test_the_papers_sizes_are_the_defaults():
+    network = Architecture().build(jax.random.key(0), (3,), 2)
+    assert network.encoder.linear.weight.shape == (64, 3)
+    assert network.cell.B_real.shape == (192, 64)
+    assert network.head.block.linear.weight.shape == (64, 384)
+    assert network.head.linear.weight.shape == (2, 64)
+
+
+class Convolution(eqx.Module):
+    """An encoder as a user might bring it, with a function among its leaves."""
+
+    layer: eqx.nn.Conv2d
+    activation: object = jax.nn.relu
+
+    def __call__(self, image):
+        return self.activation(self.layer(image)).ravel()
+
+
+def brought(key, shape):
+    return Convolution(eqx.nn.Conv2d(shape[0], 4, 3, key=key))
+
+
+@pytest.mark.parametrize("learn", [True, False])
+def test_an_encoder_can_be_brought(learn):
+    network = Architecture(width=8, hidden=5, encoder=brought, learn_encoder=learn).build(
+        jax.random.key(0), (2, 6, 6), 3
+    )
+    assert network.cell.B_real.shape == (5, 4 * 4 * 4)
+    image = jax.random.normal(jax.random.key(1), (2, 6, 6))
+    params, frozen = split(network)
+    memory = network.advance(network.initial_memory(), image)
+
+    @jax.jit
+    def value(params):
+        return jnp.sum(eqx.combine(params, frozen)(image, network.initial_memory().hidden, memory))
+
+    gradient = jax.grad(value)(params)
+    assert len(jax.tree.leaves(gradient.encoder)) == (2 if learn else 0)
+    assert all(jnp.any(g != 0) for g in jax.tree.leaves(gradient.encoder))
+    joined = eqx.combine(params, frozen)
+    assert eqx.tree_equal(joined, network)
+
+
+def test_an_encoder_must_return_a_vector():
+    with pytest.raises(ValueError, match="must return a vector"):
+        Architecture(encoder=lambda key, shape: lambda x: x).build(jax.random.key(0), (2, 2), 1)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"cell": "rnn"}, "unknown cell 'rnn'; choose from: rtu, rtu_nonlinear, gru"),
+        ({"gradient": "x"}, "choose from: rtrl, tbptt"),
+        ({"activation": "x"}, "choose from: leaky_relu, tanh"),
+        ({"width": 0}, "width must be at least 1"),
+        ({"hidden": -1}, "hidden must be at least 1"),
+        ({"sparsity": 1.0}, "sparsity must be in"),
+    ],
+)
+def test_wrong_settings_name_the_choices(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        Architecture(**wrong)
