@@ -1,0 +1,237 @@
+"""QRC(lambda) with RTU and exact RTRL: Algorithm 1 of the paper, after Elelimy et al. (2025).
+
+Two networks see the same stream, each with a memory of its own: q(o, a), the action values, and
+h(o, a), which learns to predict the TD error. With q = q(o_t, a_t) and h = h(o_t, a_t),
+
+    delta   = r + gamma max_a' q(o_{t+1}, a') - q
+    z_w     = gamma lambda z_w + grad q            (z_theta of grad h and z_h of h likewise)
+    Delta w = delta z_w - h grad q - z_h grad delta
+    Delta theta = delta z_theta - h grad h - beta theta
+
+``grad delta`` is the whole gradient, not a semi-gradient: the bootstrap is a peek, one step of
+memory, sensitivity included, on o_{t+1} from the memory that has seen o_t.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from rillax import spaces, statistics
+from rillax.cells import Memory
+from rillax.networks import Architecture, Network, split
+from rillax.updates import TraceState, eligibility_trace
+
+ClipAt = Literal["none", "update", "gradient"]
+Metrics = dict[str, Float[Array, ""]]
+
+
+class Stream(NamedTuple):
+    """A network on the stream: its parameters, what it remembers, and the state it came from."""
+
+    network: Network
+    memory: Memory
+    previous: Any
+    """The hidden state one step before ``memory``."""
+
+
+class QRCState(NamedTuple):
+    """All that the agent is. Its size never changes."""
+
+    q: Stream
+    h: Stream
+    traces: TraceState
+    observation: Float[Array, "..."]
+    """o_t as the networks saw it."""
+    action: Int[Array, ""]
+    greedy: Bool[Array, ""]
+    observations: statistics.Running
+    rewards: statistics.RewardScale
+    key: PRNGKeyArray
+    step: Int[Array, ""]
+
+
+class _Traced(NamedTuple):
+    """What the eligibility traces follow."""
+
+    q: Network
+    h: Network
+    value: Float[Array, ""]
+
+
+@dataclass(frozen=True)
+class QRC:
+    """The settings of QRC(lambda) (defaults: Table 1), and what it does: ``act`` and ``learn``."""
+
+    network: Architecture = field(default_factory=Architecture)
+    discount: float = 0.99
+    trace_decay: float = 0.95
+    """lambda."""
+    q_step_size: float = 1e-4
+    h_step_size: float = 1e-5
+    regularisation: float = 1.0
+    """beta, of the h-network."""
+    epsilon_start: float = 1.0
+    epsilon_end: float = 0.01
+    epsilon_frames: int = 50_000
+    """Frames over which epsilon falls, in a straight line."""
+    clip: float = 1.0
+    """Largest global norm, where ``clip_at`` says."""
+    clip_at: ClipAt = "none"
+    """What is clipped: nothing, the whole update, or each per-step gradient before it is traced."""
+    normalise_observations: bool = True
+    normalise_rewards: bool = True
+
+    def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> QRCState:
+        key, key_q, key_h = jax.random.split(key, 3)
+        shape = spaces.observation_shape(observation_space)
+        actions = spaces.action_count(action_space)
+        q = self.network.build(key_q, shape, actions)
+        h = self.network.build(key_h, shape, actions)
+        traced = _Traced(split(q)[0], split(h)[0], jnp.zeros(()))
+        return QRCState(
+            q=_start(q),
+            h=_start(h),
+            traces=self._trace().init(traced),
+            observation=jnp.zeros(shape),
+            action=jnp.int32(0),
+            greedy=jnp.bool_(True),
+            observations=statistics.start(shape),
+            rewards=statistics.start_reward_scale(),
+            key=key,
+            step=jnp.int32(0),
+        )
+
+    def act(self, state: QRCState, observation: Array) -> tuple[QRCState, Int[Array, ""]]:
+        """Take in o_t, move both memories, and choose a_t epsilon-greedily."""
+        key, key_action = jax.random.split(state.key)
+        seen, observations = self._observe(state, observation)
+        q, h = _advance(state.q, seen), _advance(state.h, seen)
+        values = q.network(seen, q.previous, q.memory)
+        explore, which = jax.random.uniform(key_action, (2,))
+        random = jnp.int32(which * values.size)
+        greedy = jnp.argmax(values).astype(jnp.int32)
+        action = jnp.where(explore < self.epsilon(state.step), random, greedy)
+        state = state._replace(
+            q=q,
+            h=h,
+            observation=seen,
+            action=action,
+            greedy=values[action] >= jnp.max(values),
+            observations=observations,
+            key=key,
+        )
+        return state, action
+
+    def learn(
+        self,
+        state: QRCState,
+        reward: Array,
+        next_observation: Array,
+        terminated: Array,
+        truncated: Array,
+    ) -> tuple[QRCState, Metrics]:
+        """Learn from (o_t, a_t, r, o_{t+1}); a time limit (``truncated``) still bootstraps."""
+        done = jnp.logical_or(terminated, truncated)
+        reward, rewards = self._scale(state, reward, done)
+        seen_next, _ = self._observe(state, next_observation)
+        q_learns, q_frozen = split(state.q.network)
+        h_learns, h_frozen = split(state.h.network)
+        peek = state.q.network.advance(state.q.memory, seen_next)
+
+        def value(params: Network, frozen: Network, stream: Stream) -> Array:
+            network = eqx.combine(params, frozen)
+            return network(state.observation, stream.previous, stream.memory)[state.action]
+
+        def next_value(params: Network) -> Array:
+            network = eqx.combine(params, q_frozen)
+            return jnp.max(network(seen_next, state.q.memory.hidden, peek))
+
+        q, grad_q = jax.value_and_grad(value)(q_learns, q_frozen, state.q)
+        h, grad_h = jax.value_and_grad(value)(h_learns, h_frozen, state.h)
+        q_next, grad_next = jax.value_and_grad(next_value)(q_learns)
+        grad_q, grad_h, grad_next = map(self._clip_gradient, (grad_q, grad_h, grad_next))
+
+        discount = self.discount * (1 - terminated)
+        td_error = reward + discount * q_next - q
+        z, traces = self._trace().update(
+            _Traced(grad_q, grad_h, h), state.traces, reset=done | ~state.greedy
+        )
+        # - h grad q - z_h grad delta, with grad delta = discount grad_next - grad_q.
+        direction_q = jax.tree.map(
+            lambda z_w, g, g_next: td_error * z_w + (z.value - h) * g - z.value * discount * g_next,
+            z.q,
+            grad_q,
+            grad_next,
+        )
+        direction_h = jax.tree.map(
+            lambda z_theta, g, theta: td_error * z_theta - h * g - self.regularisation * theta,
+            z.h,
+            grad_h,
+            h_learns,
+        )
+        q_learns = self._ascend(q_learns, direction_q, self.q_step_size)
+        h_learns = self._ascend(h_learns, direction_h, self.h_step_size)
+        state = state._replace(
+            q=_forget(state.q, eqx.combine(q_learns, q_frozen), done),
+            h=_forget(state.h, eqx.combine(h_learns, h_frozen), done),
+            traces=traces,
+            rewards=rewards,
+            step=state.step + 1,
+        )
+        return state, {"td_error": td_error, "value": q, "epsilon": self.epsilon(state.step)}
+
+    def epsilon(self, step: Int[Array, ""]) -> Float[Array, ""]:
+        schedule = optax.linear_schedule(self.epsilon_start, self.epsilon_end, self.epsilon_frames)
+        return jnp.asarray(schedule(step))
+
+    def _trace(self) -> optax.GradientTransformationExtraArgs:
+        return eligibility_trace(self.discount * self.trace_decay)
+
+    def _observe(self, state: QRCState, observation: Array) -> tuple[Array, statistics.Running]:
+        """The observation as the networks see it, and the statistics that have counted it."""
+        encoded = spaces.encode(observation, state.observation.shape)
+        if not self.normalise_observations:
+            return encoded, state.observations
+        running = statistics.update(state.observations, encoded)
+        return statistics.normalise(running, encoded), running
+
+    def _scale(
+        self, state: QRCState, reward: Array, done: Array
+    ) -> tuple[Array, statistics.RewardScale]:
+        if not self.normalise_rewards:
+            return reward, state.rewards
+        return statistics.scale_reward(state.rewards, reward, self.discount, done)
+
+    def _clip_gradient(self, gradient: Network) -> Network:
+        return _clip(gradient, self.clip) if self.clip_at == "gradient" else gradient
+
+    def _ascend(self, params: Network, direction: Network, step_size: float) -> Network:
+        if self.clip_at == "update":
+            direction = _clip(direction, self.clip)
+        return jax.tree.map(lambda w, d: w + step_size * d, params, direction)
+
+
+def _start(network: Network) -> Stream:
+    memory = network.initial_memory()
+    return Stream(network, memory, memory.hidden)
+
+
+def _advance(stream: Stream, observation: Array) -> Stream:
+    memory = stream.network.advance(stream.memory, observation)
+    return Stream(stream.network, memory, stream.memory.hidden)
+
+
+def _forget(stream: Stream, network: Network, done: Array) -> Stream:
+    """The stream with new parameters, its memory blank again if the episode is over."""
+    blank = network.initial_memory()
+    memory = jax.tree.map(lambda new, old: jnp.where(done, new, old), blank, stream.memory)
+    return Stream(network, memory, stream.previous)
+
+
+def _clip(tree: Any, norm: float) -> Any:
+    return optax.clip_by_global_norm(norm).update(tree, optax.EmptyState())[0]
