@@ -2,8 +2,8 @@
 
 import os
 
-# One thread per worker: the arrays are small, and the workers share the cores.
-os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+# The tests compile many small programs and run each briefly: less optimisation, sooner done.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 
 import jax
 import pytest

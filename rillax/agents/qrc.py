@@ -45,6 +45,8 @@ class QRCState(NamedTuple):
     q: Stream
     h: Stream
     traces: TraceState
+    fresh: Bool[Array, ""]
+    """The episode is over: memory starts blank when the next observation comes."""
     observation: Float[Array, "..."]
     """o_t as the networks saw it."""
     action: Int[Array, ""]
@@ -97,6 +99,7 @@ class QRC:
             q=_start(q),
             h=_start(h),
             traces=self._trace().init(traced),
+            fresh=jnp.bool_(False),
             observation=jnp.zeros(shape),
             action=jnp.int32(0),
             greedy=jnp.bool_(True),
@@ -110,7 +113,7 @@ class QRC:
         """Take in o_t, move both memories, and choose a_t epsilon-greedily."""
         key, key_action = jax.random.split(state.key)
         seen, observations = self._observe(state, observation)
-        q, h = _advance(state.q, seen), _advance(state.h, seen)
+        q, h = (_advance(stream, seen, state.fresh) for stream in (state.q, state.h))
         values = q.network(seen, q.previous, q.memory)
         explore, which = jax.random.uniform(key_action, (2,))
         random = jnp.int32(which * values.size)
@@ -119,6 +122,7 @@ class QRC:
         state = state._replace(
             q=q,
             h=h,
+            fresh=jnp.bool_(False),
             observation=seen,
             action=action,
             greedy=values[action] >= jnp.max(values),
@@ -177,9 +181,10 @@ class QRC:
         q_learns = self._ascend(q_learns, direction_q, self.q_step_size)
         h_learns = self._ascend(h_learns, direction_h, self.h_step_size)
         state = state._replace(
-            q=_forget(state.q, eqx.combine(q_learns, q_frozen), done),
-            h=_forget(state.h, eqx.combine(h_learns, h_frozen), done),
+            q=state.q._replace(network=eqx.combine(q_learns, q_frozen)),
+            h=state.h._replace(network=eqx.combine(h_learns, h_frozen)),
             traces=traces,
+            fresh=done,
             rewards=rewards,
             step=state.step + 1,
         )
@@ -221,16 +226,14 @@ def _start(network: Network) -> Stream:
     return Stream(network, memory, memory.hidden)
 
 
-def _advance(stream: Stream, observation: Array) -> Stream:
-    memory = stream.network.advance(stream.memory, observation)
-    return Stream(stream.network, memory, stream.memory.hidden)
+def _advance(stream: Stream, observation: Array, fresh: Array) -> Stream:
+    """One step of memory, from a blank one if the episode is new.
 
-
-def _forget(stream: Stream, network: Network, done: Array) -> Stream:
-    """The stream with new parameters, its memory blank again if the episode is over."""
-    blank = network.initial_memory()
-    memory = jax.tree.map(lambda new, old: jnp.where(done, new, old), blank, stream.memory)
-    return Stream(network, memory, stream.previous)
+    Blanking here rather than when the episode ends keeps it in the same pass over the arrays.
+    """
+    blank = stream.network.initial_memory()
+    before = jax.tree.map(lambda new, old: jnp.where(fresh, new, old), blank, stream.memory)
+    return Stream(stream.network, stream.network.advance(before, observation), before.hidden)
 
 
 def _clip(tree: Any, norm: float) -> Any:
