@@ -1,0 +1,105 @@
+"""The loop that lets an agent live in an environment, one frame at a time."""
+
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import jax
+import jax.numpy as jnp
+from gymnax.environments.environment import Environment
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+
+class Agent(Protocol):
+    """What the loop asks of an agent; its state is a tree of arrays whose shapes never change."""
+
+    def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> Any: ...
+
+    def act(self, state: Any, observation: Array) -> tuple[Any, Array]: ...
+
+    def learn(
+        self,
+        state: Any,
+        reward: Array,
+        next_observation: Array,
+        terminated: Array,
+        truncated: Array,
+    ) -> tuple[Any, dict[str, Float[Array, ""]]]: ...
+
+
+class Life(NamedTuple):
+    """An agent in the middle of its environment."""
+
+    agent: Any
+    environment: Any
+    observation: Array
+    key: PRNGKeyArray
+    episode_return: Float[Array, ""]
+    episode_length: Int[Array, ""]
+
+
+class Tally(NamedTuple):
+    """What happened over some frames, reduced on the way: sums, so that tallies add up."""
+
+    frames: Int[Array, ""]
+    episodes: Int[Array, ""]
+    returns: Float[Array, ""]
+    lengths: Int[Array, ""]
+    metrics: dict[str, Float[Array, ""]]
+
+
+def begin(agent: Agent, env: Environment, key: PRNGKeyArray) -> Life:
+    """A new agent at its first observation."""
+    params = env.default_params
+    key, key_agent, key_env = jax.random.split(key, 3)
+    observation, environment = env.reset_env(key_env, params)
+    state = agent.init(key_agent, env.observation_space(params), env.action_space(params))
+    return Life(state, environment, observation, key, jnp.zeros(()), jnp.int32(0))
+
+
+def step(agent: Agent, env: Environment, life: Life) -> tuple[Life, Tally]:
+    """One frame: act, let the world answer, learn, throw the sample away."""
+    key, key_env = jax.random.split(life.key)
+    state, action = agent.act(life.agent, life.observation)
+    observation, environment, reward, terminated, truncated, info = env.step(
+        key_env, life.environment, action, env.default_params
+    )
+    state, metrics = agent.learn(state, reward, info["final_observation"], terminated, truncated)
+    done = jnp.logical_or(terminated, truncated)
+    episode_return, episode_length = life.episode_return + reward, life.episode_length + 1
+    tally = Tally(
+        frames=jnp.int32(1),
+        episodes=done.astype(jnp.int32),
+        returns=jnp.where(done, episode_return, 0.0),
+        lengths=jnp.where(done, episode_length, 0),
+        metrics=metrics,
+    )
+    life = Life(
+        state,
+        environment,
+        observation,
+        key,
+        jnp.where(done, 0.0, episode_return),
+        jnp.where(done, 0, episode_length),
+    )
+    return life, tally
+
+
+@partial(jax.jit, static_argnums=(0, 1), donate_argnums=2)
+def live(agent: Agent, env: Environment, life: Life, frames: Int[Array, ""]) -> tuple[Life, Tally]:
+    """``frames`` frames of several lives at once (every leaf of ``life`` has a leading axis).
+
+    The number of frames is data, not shape: any number runs in the program compiled once. The state
+    is donated, so nothing is copied between calls.
+    """
+
+    def one(life: Life) -> tuple[Life, Tally]:
+        def body(_: Array, carry: tuple[Life, Tally]) -> tuple[Life, Tally]:
+            life, total = carry
+            life, tally = step(agent, env, life)
+            return life, jax.tree.map(jnp.add, total, tally)
+
+        shapes = jax.eval_shape(partial(step, agent, env), life)[1]
+        empty = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+        return jax.lax.fori_loop(0, frames, body, (life, empty))
+
+    return jax.vmap(one)(life)

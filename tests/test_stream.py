@@ -1,0 +1,99 @@
+"""The loop: the same bits twice, seeds that do not depend on their company, tallies that add up."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from rillax.agents import QRC
+from rillax.envs import MemoryChain
+from rillax.networks import Architecture
+from rillax.stream import begin, live, step
+
+AGENT = QRC(network=Architecture(width=8, hidden=6), q_step_size=1e-2, epsilon_frames=200)
+ENV = MemoryChain(4)
+
+
+@jax.jit
+def start(keys):
+    return jax.vmap(lambda key: begin(AGENT, ENV, key))(keys)
+
+
+def keys(*seeds):
+    return jax.vmap(jax.random.key)(np.array(seeds))
+
+
+def leaves(tree):
+    return [np.array(jax.random.key_data(x) if _is_key(x) else x) for x in jax.tree.leaves(tree)]
+
+
+def _is_key(x):
+    return jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
+
+
+def test_the_same_seed_gives_the_same_bits():
+    first, second = (live(AGENT, ENV, start(keys(3)), 700) for _ in range(2))
+    for a, b in zip(leaves(first), leaves(second), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_any_cut_into_calls_gives_the_same_bits():
+    whole, _ = live(AGENT, ENV, start(keys(3)), 700)
+    parts = start(keys(3))
+    for frames in (1, 250, 449):
+        parts, _ = live(AGENT, ENV, parts, frames)
+    for a, b in zip(leaves(whole), leaves(parts), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(("frames", "rtol"), [(40, 1e-4), (500, 2e-2)])
+def test_a_seed_in_company_gives_what_it_gives_alone(frames, rtol):
+    """Rounding grows with time, with steps as large as these; the actions stay the same."""
+    together, tally = live(AGENT, ENV, start(keys(5, 6, 7)), frames)
+    for i, seed in enumerate((5, 6, 7)):
+        alone, tally_alone = live(AGENT, ENV, start(keys(seed)), frames)
+        np.testing.assert_array_equal(tally.returns[i], tally_alone.returns[0])
+        for a, b in zip(leaves(together), leaves(alone), strict=True):
+            np.testing.assert_allclose(a[i], b[0], rtol=rtol, atol=rtol * np.abs(b[0]).max())
+
+
+def test_seeds_differ():
+    life, _ = live(AGENT, ENV, start(keys(5, 6)), 10)
+    weights = life.agent.q.network.cell.B_real
+    assert not np.array_equal(weights[0], weights[1])
+
+
+def test_a_tally_is_the_sum_of_its_steps():
+    life = jax.tree.map(lambda leaf: leaf[0], start(keys(0)))
+    one = jax.jit(lambda life: step(AGENT, ENV, life))
+    returns, lengths, errors, total, length = [], [], [], 0.0, 0
+    for _ in range(23):
+        before = life
+        life, tally = one(life)
+        errors.append(float(tally.metrics["td_error"]))
+        total, length = total + float(life.episode_return - before.episode_return), length + 1
+        if tally.episodes:
+            returns.append(float(tally.returns))
+            lengths.append(length)
+            length = 0
+    assert lengths == [5, 5, 5, 5]
+    assert set(returns) <= {-1.0, 1.0}
+    _, tally = live(AGENT, ENV, start(keys(0)), 23)
+    assert (tally.frames[0], tally.episodes[0]) == (23, 4)
+    assert tally.lengths[0] == 20
+    np.testing.assert_allclose(tally.returns[0], sum(returns), rtol=1e-6)
+    np.testing.assert_allclose(tally.metrics["td_error"][0], sum(errors), rtol=1e-3, atol=1e-4)
+
+
+def test_no_recompilation_for_another_number_of_frames():
+    life, _ = live(AGENT, ENV, start(keys(1)), 3)
+    compiled = live._cache_size()
+    for frames in (1, 7, 12):
+        life, _ = live(AGENT, ENV, life, frames)
+    assert live._cache_size() == compiled
+
+
+@pytest.mark.parametrize("length", [0, -2])
+def test_a_chain_without_length_is_refused(length):
+    with pytest.raises(ValueError, match="at least 1"):
+        MemoryChain(length)
