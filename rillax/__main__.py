@@ -1,0 +1,5 @@
+"""``python -m rillax``."""
+
+from rillax.cli import main
+
+main()

@@ -1,0 +1,121 @@
+"""Binned results of a run: gathered on the way, summarised at the end."""
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+from scipy import stats
+
+from rillax.experiments import files
+from rillax.stream import Tally
+
+FINAL = 0.1
+"""The last tenth of a run is what its final return is taken over."""
+
+
+def iqm(values: np.ndarray, axis: int = 0) -> np.ndarray:
+    """The interquartile mean; of five seeds, the mean of the middle three."""
+    return stats.trim_mean(values, 0.25, axis=axis)
+
+
+def standard_error(values: np.ndarray, axis: int = 0) -> np.ndarray:
+    """Of the mean; zero for a single seed."""
+    n = values.shape[axis]
+    return np.std(values, axis=axis, ddof=min(n - 1, 1)) / np.sqrt(n)
+
+
+@dataclass
+class Bins:
+    """Tallies of a run of ``frames`` frames, summed into a fixed number of bins per seed."""
+
+    frames: int
+    count: int = 100
+    _sums: list[dict[str, np.ndarray]] = field(default_factory=list)
+
+    def edge(self, bin: int) -> int:
+        """The frame at which a bin ends."""
+        return self.frames * (bin + 1) // min(self.count, self.frames)
+
+    def room(self, frame: int) -> int:
+        """How many frames are left in the bin that ``frame`` falls into."""
+        return next(edge for b in range(self.count) if (edge := self.edge(b)) > frame) - frame
+
+    def add(self, frame: int, tally: Tally) -> None:
+        """Add what happened up to ``frame``, which must not cross the edge of a bin."""
+        bin = next(b for b in range(self.count) if self.edge(b) >= frame)
+        parts = {
+            "frames": tally.frames,
+            "episodes": tally.episodes,
+            "return": tally.returns,
+            "length": tally.lengths,
+            **tally.metrics,
+        }
+        sums = {name: np.asarray(value, np.float64) for name, value in parts.items()}
+        if len(self._sums) == bin:
+            self._sums.append(sums)
+        else:
+            self._sums[bin] = {name: self._sums[bin][name] + value for name, value in sums.items()}
+
+    def columns(self, points: int | None = None) -> dict[str, np.ndarray]:
+        """Arrays of shape (bins, seeds): sums over episodes or frames made into means.
+
+        With ``points``, neighbouring bins are merged until at most that many are left.
+        """
+        if not self._sums:
+            return {}
+        every = math.ceil(len(self._sums) / points) if points else 1
+        starts = np.arange(0, len(self._sums), every)
+        sums = {
+            name: np.add.reduceat(np.stack([s[name] for s in self._sums]), starts)
+            for name in self._sums[0]
+        }
+        with np.errstate(invalid="ignore", divide="ignore"):
+            per_episode = {name: sums[name] / sums["episodes"] for name in ("return", "length")}
+            rest = set(sums) - {"frames", "episodes", "return", "length"}
+            per_frame = {name: sums[name] / sums["frames"] for name in sorted(rest)}
+        return {"frames": sums["frames"], "episodes": sums["episodes"], **per_episode, **per_frame}
+
+    def latest_return(self) -> float:
+        """The mean return of the newest bin in which an episode ended; NaN before the first."""
+        for sums in reversed(self._sums[-10:]):
+            if sums["episodes"].sum() > 0:
+                return float(sums["return"].sum() / sums["episodes"].sum())
+        return float("nan")
+
+    def final_returns(self) -> np.ndarray:
+        """The mean return of each seed over the last tenth of the run; NaN if no episode ended."""
+        last = self._sums[-max(1, round(FINAL * len(self._sums))) :]
+        if not last:
+            return np.array([])
+        returns, episodes = (
+            np.sum([s[name] for s in last], axis=0) for name in ("return", "episodes")
+        )
+        with np.errstate(invalid="ignore"):
+            return returns / episodes
+
+    def table(self, seeds: list[int]) -> pa.Table:
+        """One row for each bin and seed; what did not happen in a bin is null."""
+        columns = self.columns()
+        frame = np.cumsum(columns.pop("frames", np.zeros((0, len(seeds)))), axis=0)
+        data: dict[str, Any] = {
+            "seed": np.tile(np.array(seeds, np.int64), len(self._sums)),
+            "frame": frame.ravel().astype(np.int64),
+        }
+        for name, values in columns.items():
+            flat = values.ravel()
+            data[name] = flat.astype(np.int64) if name == "episodes" else flat
+        arrays = {name: pa.array(values, from_pandas=True) for name, values in data.items()}
+        return pa.table(arrays)
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    files.write(path, lambda beside: pyarrow.parquet.write_table(table, beside))
+
+
+def number(value: float) -> float | None:
+    """A number for JSON, which has no NaN."""
+    return None if not np.isfinite(value) else float(value)

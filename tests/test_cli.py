@@ -1,0 +1,114 @@
+"""The command line, from good input to bad."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pyarrow.parquet as pq
+import pytest
+
+from rillax import cli
+
+TINY = ["--length", "3", "--width", "8", "--hidden", "6"]
+
+
+def train(*flags):
+    return ["train", *TINY, *flags]
+
+
+def test_train_writes_what_it_says(tmp_path, capsys):
+    out = tmp_path / "x"
+    cli.main(train("--frames", "500", "--seeds", "2", "--seed", "4", "--out", str(out)))
+    assert {p.name for p in out.iterdir()} == {
+        "config.json",
+        "metrics.parquet",
+        "curve.png",
+        "summary.json",
+    }
+    config = json.loads((out / "config.json").read_text())
+    assert config["env_settings"] == {"length": 3}
+    assert config["settings"]["network"]["hidden"] == 6
+    assert config["settings"]["epsilon_frames"] == 50  # a tenth of the run
+    summary = json.loads((out / "summary.json").read_text())
+    assert (summary["frames"], summary["seeds"], summary["complete"]) == (500, 2, True)
+    assert len(summary["final_return_per_seed"]) == 2
+    assert -1 <= summary["final_return_iqm"] <= 1
+    assert summary["frames_per_second"] > 0
+    table = pq.read_table(out / "metrics.parquet")
+    assert set(table["seed"].to_pylist()) == {4, 5}
+    assert table["frame"].to_pylist()[-1] == 500
+    assert sum(table["episodes"].to_pylist()) == 2 * 125
+    assert (out / "curve.png").read_bytes().startswith(b"\x89PNG")
+    printed = capsys.readouterr().out
+    assert "final return" in printed
+    assert str(out) in printed.replace("\n", "")
+
+    # A second run does not write over the first by accident.
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(train("--out", str(out)))
+    assert "already holds a run" in capsys.readouterr().err
+    assert json.loads((out / "summary.json").read_text()) == summary
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--env", "MemoryChian"], ["unknown environment 'MemoryChian'", "MemoryChain"]),
+        (["--agent", "sarsa"], ["unknown agent 'sarsa'", "choose from: qrc"]),
+        (["--cell", "rnn"], ["unknown cell 'rnn'", "rtu, rtu_nonlinear, gru, lstm, feedforward"]),
+        (["--gradient", "bptt"], ["unknown gradient 'bptt'", "rtrl, tbptt"]),
+        (["--length", "0"], ["length of at least 1", "got 0"]),
+        (["--width", "-64"], ["width must be at least 1", "got -64"]),
+        (["--frames", "0"], ["frames must be at least 1"]),
+        (["--frames", "many"], ["--frames", "many"]),
+        (["--seeds", "-1"], ["seeds must be at least 1"]),
+        (["--clip-at", "there"], ["'there'", "none", "update", "gradient"]),
+        (["--lenght", "8"], ["--lenght"]),
+        (["--out", "/dev/null/x"], ["cannot write to /dev/null/x", "--out"]),
+        (["--env", "CartPole-v1", "--length", "8"], ["CartPole-v1", "length"]),
+        (["--env", "Pendulum-v1"], ["Discrete action space"]),
+    ],
+)
+def test_bad_input_gets_one_clear_line(flags, words, tmp_path, capsys):
+    with pytest.raises(SystemExit) as end:
+        cli.main(["train", "--out", str(tmp_path / "x"), *flags])
+    assert end.value.code == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    for word in words:
+        assert word in error
+    assert not (tmp_path / "x").exists()
+
+
+def test_lists(capsys):
+    cli.main(["envs"])
+    assert "MemoryChain" in capsys.readouterr().out.splitlines()
+    cli.main(["agents"])
+    assert capsys.readouterr().out.startswith("qrc: QRC(lambda)")
+
+
+def test_ctrl_c_keeps_what_was_learned(tmp_path):
+    out = tmp_path / "x"
+    flags = train("--frames", "100000000", "--seeds", "1", "--out", str(out))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rillax", *flags],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "JAX_PLATFORMS": "cpu"},
+    )
+    while not (out / "config.json").exists():
+        assert process.poll() is None, process.stdout.read()
+        time.sleep(0.1)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    printed, _ = process.communicate(timeout=120)
+    assert process.returncode == 130, printed
+    assert "stopped at frame" in printed
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["complete"] is False
+    assert 0 <= summary["frames"] < 100_000_000
+    assert (out / "metrics.parquet").exists()
