@@ -1,0 +1,1 @@
+"""Speed, always as a ratio to something measured in the same run."""
