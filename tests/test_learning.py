@@ -1,4 +1,4 @@
-"""An agent that remembers learns what one that forgets cannot. (Small: the real figures are in docs.)"""
+"""An agent that remembers learns what one that forgets cannot. (Small: see docs for figures.)"""
 
 import jax
 import numpy as np
