@@ -7,12 +7,12 @@ A network is an ordinary function of one observation. The gradient through time 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from rillax.cells import (
     GRU,
@@ -123,6 +123,29 @@ def split(network: Network) -> tuple[Network, Network]:
     learns = jax.tree.map(eqx.is_inexact_array, network)
     frozen = jax.tree.map(lambda _: network.learn_encoder, learns.encoder)
     return eqx.partition(network, eqx.tree_at(lambda n: n.encoder, learns, frozen))
+
+
+class Stream(NamedTuple):
+    """A network on a stream: what it is, what it remembers, and the hidden state before that."""
+
+    network: Network
+    memory: Memory
+    previous: Any
+
+
+def start(network: Network) -> Stream:
+    memory = network.initial_memory()
+    return Stream(network, memory, memory.hidden)
+
+
+def advance(stream: Stream, observation: Array, fresh: Bool[Array, ""]) -> Stream:
+    """Take in an observation, from a blank memory if the episode is ``fresh``.
+
+    Blanking here rather than when the episode ends keeps it in the same pass over the arrays.
+    """
+    blank = stream.network.initial_memory()
+    before = jax.tree.map(lambda new, old: jnp.where(fresh, new, old), blank, stream.memory)
+    return Stream(stream.network, stream.network.advance(before, observation), before.hidden)
 
 
 EncoderFactory = Callable[[PRNGKeyArray, tuple[int, ...]], Callable[[Array], Array]]

@@ -34,3 +34,13 @@ def encode(observation: Array, shape: tuple[int, ...]) -> Float[Array, "..."]:
     if observation.ndim == 0 and jnp.issubdtype(observation.dtype, jnp.integer):
         return jax.nn.one_hot(observation, shape[0])
     raise ValueError(f"expected an observation of shape {shape}, got {observation.shape}")
+
+
+def action_bounds(space: Any) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
+    """Low and high of a Box, in its own shape; infinite where it has no bound."""
+    if hasattr(space, "spaces") or getattr(space, "shape", None) is None:
+        raise ValueError(f"an action space must be Box or Discrete, got {space}")
+    low, high = (
+        jnp.broadcast_to(jnp.asarray(b, float), space.shape) for b in (space.low, space.high)
+    )
+    return low, high

@@ -47,6 +47,16 @@ def normalise(running: Running, x: Float[Array, "..."]) -> Float[Array, "..."]:
     return (x - jnp.where(running.samples < 2, 0.0, running.mean)) / deviation(running)
 
 
+def observe(
+    running: Running, x: Float[Array, "..."], enabled: bool = True
+) -> tuple[Float[Array, "..."], Running]:
+    """An observation as a network sees it, and the statistics that have counted it."""
+    if not enabled:
+        return x, running
+    running = update(running, x)
+    return normalise(running, x), running
+
+
 class RewardScale(NamedTuple):
     """What reward scaling remembers: the discounted return of this episode, and its statistics."""
 
@@ -59,9 +69,15 @@ def start_reward_scale() -> RewardScale:
 
 
 def scale_reward(
-    scale: RewardScale, reward: Float[Array, ""], discount: float, done: Array
+    scale: RewardScale,
+    reward: Float[Array, ""],
+    discount: float,
+    done: Array,
+    enabled: bool = True,
 ) -> tuple[Float[Array, ""], RewardScale]:
     """The reward over the deviation of the discounted return; no mean is taken off."""
+    if not enabled:
+        return reward, scale
     discounted_return = discount * scale.discounted_return + reward
     running = update(scale.running, discounted_return)
     carried = jnp.where(done, 0.0, discounted_return)

@@ -22,21 +22,11 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from rillax import spaces, statistics
-from rillax.cells import Memory
-from rillax.networks import Architecture, Network, split
-from rillax.updates import TraceState, eligibility_trace
+from rillax.networks import Architecture, Network, Stream, advance, split, start
+from rillax.updates import TraceState, cut_traces, eligibility_trace
 
 ClipAt = Literal["none", "update", "gradient"]
 Metrics = dict[str, Float[Array, ""]]
-
-
-class Stream(NamedTuple):
-    """A network on the stream: its parameters, what it remembers, and the state it came from."""
-
-    network: Network
-    memory: Memory
-    previous: Any
-    """The hidden state one step before ``memory``."""
 
 
 class QRCState(NamedTuple):
@@ -96,8 +86,8 @@ class QRC:
         h = self.network.build(key_h, shape, actions)
         traced = _Traced(split(q)[0], split(h)[0], jnp.zeros(()))
         return QRCState(
-            q=_start(q),
-            h=_start(h),
+            q=start(q),
+            h=start(h),
             traces=self._trace().init(traced),
             fresh=jnp.bool_(False),
             observation=jnp.zeros(shape),
@@ -113,7 +103,7 @@ class QRC:
         """Take in o_t, move both memories, and choose a_t epsilon-greedily."""
         key, key_action = jax.random.split(state.key)
         seen, observations = self._observe(state, observation)
-        q, h = (_advance(stream, seen, state.fresh) for stream in (state.q, state.h))
+        q, h = (advance(stream, seen, state.fresh) for stream in (state.q, state.h))
         values = q.network(seen, q.previous, q.memory)
         explore, which = jax.random.uniform(key_action, (2,))
         random = jnp.int32(which * values.size)
@@ -141,7 +131,9 @@ class QRC:
     ) -> tuple[QRCState, Metrics]:
         """Learn from (o_t, a_t, r, o_{t+1}); a time limit (``truncated``) still bootstraps."""
         done = jnp.logical_or(terminated, truncated)
-        reward, rewards = self._scale(state, reward, done)
+        reward, rewards = statistics.scale_reward(
+            state.rewards, reward, self.discount, done, self.normalise_rewards
+        )
         seen_next, _ = self._observe(state, next_observation)
         q_learns, q_frozen = split(state.q.network)
         h_learns, h_frozen = split(state.h.network)
@@ -190,6 +182,10 @@ class QRC:
         )
         return state, {"td_error": td_error, "value": q, "epsilon": self.epsilon(state.step)}
 
+    def skip(self, state: QRCState, done: Array) -> QRCState:
+        """Let a transition go by unlearned; memory is kept, unless the episode ended with it."""
+        return state._replace(fresh=state.fresh | done, traces=cut_traces(state.traces, done))
+
     def epsilon(self, step: Int[Array, ""]) -> Float[Array, ""]:
         schedule = optax.linear_schedule(self.epsilon_start, self.epsilon_end, self.epsilon_frames)
         return jnp.asarray(schedule(step))
@@ -198,19 +194,8 @@ class QRC:
         return eligibility_trace(self.discount * self.trace_decay)
 
     def _observe(self, state: QRCState, observation: Array) -> tuple[Array, statistics.Running]:
-        """The observation as the networks see it, and the statistics that have counted it."""
         encoded = spaces.encode(observation, state.observation.shape)
-        if not self.normalise_observations:
-            return encoded, state.observations
-        running = statistics.update(state.observations, encoded)
-        return statistics.normalise(running, encoded), running
-
-    def _scale(
-        self, state: QRCState, reward: Array, done: Array
-    ) -> tuple[Array, statistics.RewardScale]:
-        if not self.normalise_rewards:
-            return reward, state.rewards
-        return statistics.scale_reward(state.rewards, reward, self.discount, done)
+        return statistics.observe(state.observations, encoded, self.normalise_observations)
 
     def _clip_gradient(self, gradient: Network) -> Network:
         return _clip(gradient, self.clip) if self.clip_at == "gradient" else gradient
@@ -219,21 +204,6 @@ class QRC:
         if self.clip_at == "update":
             direction = _clip(direction, self.clip)
         return jax.tree.map(lambda w, d: w + step_size * d, params, direction)
-
-
-def _start(network: Network) -> Stream:
-    memory = network.initial_memory()
-    return Stream(network, memory, memory.hidden)
-
-
-def _advance(stream: Stream, observation: Array, fresh: Array) -> Stream:
-    """One step of memory, from a blank one if the episode is new.
-
-    Blanking here rather than when the episode ends keeps it in the same pass over the arrays.
-    """
-    blank = stream.network.initial_memory()
-    before = jax.tree.map(lambda new, old: jnp.where(fresh, new, old), blank, stream.memory)
-    return Stream(stream.network, stream.network.advance(before, observation), before.hidden)
 
 
 def _clip(tree: Any, norm: float) -> Any:

@@ -46,3 +46,12 @@ def eligibility_trace(decay: float) -> optax.GradientTransformationExtraArgs:
         return trace, TraceState(trace, jnp.asarray(reset, bool))
 
     return optax.GradientTransformationExtraArgs(init, update)
+
+
+def cut_traces(state: Any, cut: Any) -> Any:
+    """A chain's state whose eligibility traces, if ``cut``, start anew at the next step."""
+
+    def one(part: Any) -> Any:
+        return part._replace(cut=part.cut | cut) if isinstance(part, TraceState) else part
+
+    return jax.tree.map(one, state, is_leaf=lambda part: isinstance(part, TraceState))

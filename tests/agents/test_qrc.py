@@ -10,28 +10,12 @@ from rillax.agents import QRC
 from rillax.envs import MemoryChain
 from rillax.networks import Architecture
 from rillax.stream import begin, live
+from tests.agents.reference import leaves
 from tests.agents.reference_qrc import ReferenceQRC
 
 BOX = spaces.Box(-1.0, 1.0, (3,))
 ACTIONS = spaces.Discrete(3)
 SMALL = Architecture(width=6, hidden=5, sparsity=0.5)
-
-
-def leaves(network):
-    """A network's parameters under the reference's names."""
-    e, c, h = network.encoder.linear, network.cell, network.head
-    return {
-        "We": e.weight,
-        "be": e.bias,
-        "nu": c.nu_log,
-        "th": c.theta_log,
-        "Br": c.B_real,
-        "Bi": c.B_imag,
-        "Wh": h.block.linear.weight,
-        "bh": h.block.linear.bias,
-        "Wo": h.linear.weight,
-        "bo": h.linear.bias,
-    }
 
 
 STREAM = [

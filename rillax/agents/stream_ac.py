@@ -1,0 +1,245 @@
+"""stream AC(lambda) with RTU and exact RTRL: Algorithm 2 of the paper, after Elsayed et al. (2024).
+
+Actor and critic see the same stream, each with a network and a memory of its own:
+
+    delta   = r + gamma v(o_{t+1}) - v(o_t)
+    z_w     = gamma lambda z_w + grad v(o_t)
+    z_theta = gamma lambda z_theta + grad [log pi(a_t) + tau sign(delta) H(pi)]
+
+and both take a step in the direction delta z whose size ObGD bounds. The value of o_{t+1} is a
+peek: one step of memory on o_{t+1}, not committed.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from rillax import spaces, statistics
+from rillax.networks import Architecture, Network, Stream, advance, split, start
+from rillax.updates import adaptive_obgd, cut_traces, obgd
+
+Metrics = dict[str, Float[Array, ""]]
+
+
+class Softmax(NamedTuple):
+    """A policy over discrete actions."""
+
+    logits: Float[Array, " actions"]
+
+    def sample(self, key: PRNGKeyArray) -> Int[Array, ""]:
+        return jax.random.categorical(key, self.logits).astype(jnp.int32)
+
+    def log_probability(self, action: Int[Array, ""]) -> Float[Array, ""]:
+        return jax.nn.log_softmax(self.logits)[action]
+
+    def entropy(self) -> Float[Array, ""]:
+        log_p = jax.nn.log_softmax(self.logits)
+        return -jnp.sum(jnp.exp(log_p) * log_p)
+
+
+class Gaussian(NamedTuple):
+    """A policy over vectors; its deviation does not depend on the observation."""
+
+    mean: Float[Array, " actions"]
+    log_deviation: Float[Array, " actions"]
+
+    def sample(self, key: PRNGKeyArray) -> Float[Array, " actions"]:
+        noise = jax.random.normal(key, self.mean.shape, self.mean.dtype)
+        return self.mean + jnp.exp(self.log_deviation) * noise
+
+    def log_probability(self, action: Float[Array, " actions"]) -> Float[Array, ""]:
+        standard = (action - self.mean) * jnp.exp(-self.log_deviation)
+        return jnp.sum(-0.5 * jnp.square(standard) - self.log_deviation - 0.5 * jnp.log(2 * jnp.pi))
+
+    def entropy(self) -> Float[Array, ""]:
+        return jnp.sum(self.log_deviation + 0.5 * jnp.log(2 * jnp.pi * jnp.e))
+
+
+class ActorParameters(NamedTuple):
+    """What the actor learns."""
+
+    network: Network
+    log_deviation: Float[Array, " actions"] | None
+    """None for discrete actions."""
+
+
+class StreamACState(NamedTuple):
+    """All that the agent is. Its size never changes."""
+
+    actor: Stream
+    log_deviation: Float[Array, " actions"] | None
+    critic: Stream
+    actor_optimiser: Any
+    critic_optimiser: Any
+    fresh: Bool[Array, ""]
+    """The episode is over: memory starts blank when the next observation comes."""
+    observation: Float[Array, "..."]
+    """o_t as the networks saw it."""
+    action: Array
+    """a_t as it was sampled, before any clipping."""
+    bounds: tuple[Array, Array] | None
+    """What a continuous action is clipped to, for the environment."""
+    observations: statistics.Running
+    rewards: statistics.RewardScale
+    key: PRNGKeyArray
+    step: Int[Array, ""]
+
+
+@dataclass(frozen=True)
+class StreamAC:
+    """The settings of stream AC(lambda) (defaults: Table 3), and what it does."""
+
+    network: Architecture = field(default_factory=Architecture)
+    discount: float = 0.99
+    trace_decay: float = 0.8
+    """lambda."""
+    entropy: float = 0.095
+    """tau, the weight of the policy's entropy."""
+    actor_step_size: float = 1.0
+    critic_step_size: float = 1.0
+    actor_kappa: float = 3.0
+    critic_kappa: float = 2.0
+    adaptive: bool = False
+    """Adaptive ObGD: the trace over the root of a running second moment."""
+    normalise_observations: bool = True
+    normalise_rewards: bool = True
+
+    def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> StreamACState:
+        key, key_actor, key_critic = jax.random.split(key, 3)
+        shape = spaces.observation_shape(observation_space)
+        if spaces.is_discrete(action_space):
+            outputs, log_deviation, bounds = spaces.action_count(action_space), None, None
+            action: Array = jnp.int32(0)
+        else:
+            bounds = spaces.action_bounds(action_space)
+            outputs, log_deviation = bounds[0].size, jnp.zeros(bounds[0].size)
+            action = jnp.zeros(outputs)
+        actor = self.network.build(key_actor, shape, outputs)
+        critic = self.network.build(key_critic, shape, 1)
+        return StreamACState(
+            actor=start(actor),
+            log_deviation=log_deviation,
+            critic=start(critic),
+            actor_optimiser=self._actor().init(ActorParameters(split(actor)[0], log_deviation)),
+            critic_optimiser=self._critic().init(split(critic)[0]),
+            fresh=jnp.bool_(False),
+            observation=jnp.zeros(shape),
+            action=action,
+            bounds=bounds,
+            observations=statistics.start(shape),
+            rewards=statistics.start_reward_scale(),
+            key=key,
+            step=jnp.int32(0),
+        )
+
+    def act(self, state: StreamACState, observation: Array) -> tuple[StreamACState, Array]:
+        """Take in o_t, move both memories, and sample a_t."""
+        key, key_action = jax.random.split(state.key)
+        seen, observations = self._observe(state, observation)
+        actor = advance(state.actor, seen, state.fresh)
+        critic = advance(state.critic, seen, state.fresh)
+        policy = _policy(actor.network(seen, actor.previous, actor.memory), state.log_deviation)
+        action = policy.sample(key_action)
+        state = state._replace(
+            actor=actor,
+            critic=critic,
+            fresh=jnp.bool_(False),
+            observation=seen,
+            action=action,
+            observations=observations,
+            key=key,
+        )
+        return state, action if state.bounds is None else _clip(action, state.bounds)
+
+    def learn(
+        self,
+        state: StreamACState,
+        reward: Array,
+        next_observation: Array,
+        terminated: Array,
+        truncated: Array,
+    ) -> tuple[StreamACState, Metrics]:
+        """Learn from (o_t, a_t, r, o_{t+1}); a time limit (``truncated``) still bootstraps."""
+        done = jnp.logical_or(terminated, truncated)
+        reward, rewards = statistics.scale_reward(
+            state.rewards, reward, self.discount, done, self.normalise_rewards
+        )
+        seen_next, _ = self._observe(state, next_observation)
+        actor_learns, actor_frozen = split(state.actor.network)
+        critic_learns, critic_frozen = split(state.critic.network)
+        theta = ActorParameters(actor_learns, state.log_deviation)
+
+        def value(params: Network) -> Array:
+            network = eqx.combine(params, critic_frozen)
+            return network(state.observation, state.critic.previous, state.critic.memory)[0]
+
+        peek = state.critic.network.advance(state.critic.memory, seen_next)
+        next_value = state.critic.network(seen_next, state.critic.memory.hidden, peek)[0]
+        v, grad_v = jax.value_and_grad(value)(critic_learns)
+        td_error = reward + self.discount * (1 - terminated) * next_value - v
+
+        def objective(theta: ActorParameters) -> tuple[Array, Array]:
+            network = eqx.combine(theta.network, actor_frozen)
+            out = network(state.observation, state.actor.previous, state.actor.memory)
+            policy = _policy(out, theta.log_deviation)
+            entropy = policy.entropy()
+            bonus = self.entropy * jnp.sign(td_error) * entropy
+            return policy.log_probability(state.action) + bonus, entropy
+
+        grad_pi, entropy = jax.grad(objective, has_aux=True)(theta)
+        signals = {"td_error": td_error, "reset": done}
+        actor_update, actor_optimiser = self._actor().update(
+            grad_pi, state.actor_optimiser, theta, **signals
+        )
+        critic_update, critic_optimiser = self._critic().update(
+            grad_v, state.critic_optimiser, critic_learns, **signals
+        )
+        theta = optax.apply_updates(theta, actor_update)
+        critic_learns = optax.apply_updates(critic_learns, critic_update)
+        state = state._replace(
+            actor=state.actor._replace(network=eqx.combine(theta.network, actor_frozen)),
+            log_deviation=theta.log_deviation,
+            critic=state.critic._replace(network=eqx.combine(critic_learns, critic_frozen)),
+            actor_optimiser=actor_optimiser,
+            critic_optimiser=critic_optimiser,
+            fresh=done,
+            rewards=rewards,
+            step=state.step + 1,
+        )
+        return state, {"td_error": td_error, "value": v, "entropy": entropy}
+
+    def skip(self, state: StreamACState, done: Array) -> StreamACState:
+        """Let a transition go by unlearned; memory is kept, unless the episode ended with it."""
+        return state._replace(
+            fresh=state.fresh | done,
+            actor_optimiser=cut_traces(state.actor_optimiser, done),
+            critic_optimiser=cut_traces(state.critic_optimiser, done),
+        )
+
+    def _observe(self, state: StreamACState, observation: Array) -> tuple[Array, Any]:
+        encoded = spaces.encode(observation, state.observation.shape)
+        return statistics.observe(state.observations, encoded, self.normalise_observations)
+
+    def _actor(self) -> optax.GradientTransformationExtraArgs:
+        return self._optimiser(self.actor_step_size, self.actor_kappa)
+
+    def _critic(self) -> optax.GradientTransformationExtraArgs:
+        return self._optimiser(self.critic_step_size, self.critic_kappa)
+
+    def _optimiser(self, step_size: float, kappa: float) -> optax.GradientTransformationExtraArgs:
+        rule = adaptive_obgd if self.adaptive else obgd
+        return rule(step_size, kappa, self.discount * self.trace_decay)
+
+
+def _policy(out: Array, log_deviation: Array | None) -> Softmax | Gaussian:
+    return Softmax(out) if log_deviation is None else Gaussian(out, log_deviation)
+
+
+def _clip(action: Array, bounds: tuple[Array, Array]) -> Array:
+    low, high = bounds
+    return jnp.clip(action.reshape(low.shape), low, high)
