@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar, get_args
+from typing import Any, Literal, NoReturn, TypeVar, get_args
 
 import tyro
 from rich.console import Console
@@ -19,14 +19,26 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 
 from rillax import envs
+from rillax.agents import AGENTS
+from rillax.checkpoint import CheckpointError
 from rillax.experiments import figures, presets
-from rillax.experiments.files import OutputError
-from rillax.experiments.run import Progress, Run, curve, prepare, shown, train
+from rillax.experiments.run import (
+    CHECKPOINT,
+    Diverged,
+    Progress,
+    Run,
+    curve,
+    prepare,
+    shown,
+    train,
+)
+from rillax.files import OutputError
 from rillax.names import choose
 from rillax.networks import Architecture, CellName, Gradient
 
 INTERRUPTED = 130
 USAGE = 2
+DIVERGED = 3
 console = Console(highlight=False)
 T = TypeVar("T")
 
@@ -44,13 +56,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     command = parser.parse_args(argv[:1] or ["--help"]).command
     try:
         commands[command](argv[1:])
-    except (ValueError, OutputError) as error:
+    except (ValueError, OutputError, CheckpointError, ModuleNotFoundError) as error:
         _fail(str(error))
+    except Diverged as error:
+        _fail(str(error), DIVERGED)
 
 
-def _fail(message: str) -> NoReturn:
+def _fail(message: str, code: int = USAGE) -> NoReturn:
     print(f"rillax: {message}", file=sys.stderr)
-    sys.exit(USAGE)
+    sys.exit(code)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,12 +85,18 @@ class _Flags:
     """The first seed."""
     length: int | None = None
     """Length of the chain (MemoryChain)."""
+    memory: int | None = None
+    """How many steps back to remember (KMemoryChain)."""
+    checkpoint_seconds: float = 60.0
+    """A checkpoint this often; less often if writing one takes long."""
+    on_bad_input: Literal["raise", "skip"] = "raise"
+    """What to do with a NaN or infinite observation or reward of a Gymnasium environment."""
     overwrite: bool = False
     """Replace the results of an earlier run in --out."""
 
 
 def _train(argv: list[str]) -> None:
-    run = _parse_run(argv)
+    run = _parse_resume(argv) if argv[:1] == ["--resume"] else _parse_run(argv)
     prepare(run)
     with _interruptible() as stop, _bars() as bars:
         summary, _ = train(run, _bar(bars, run), stop)
@@ -84,10 +104,24 @@ def _train(argv: list[str]) -> None:
         f"final return {shown(summary['final_return_iqm'])} (IQM of {run.seeds} seeds), "
         f"{summary['frames_per_second'] or 0:,.0f} frames/s"
     )
-    console.print(f"wrote {run.out}/: config.json, metrics.parquet, curve.png, summary.json")
+    for lost in summary["diverged"]:
+        console.print(f"seed {lost['seed']} diverged at frame {lost['frame']}: left out")
+    console.print(
+        f"wrote {run.out}/: config.json, metrics.parquet, curve.png, summary.json, {CHECKPOINT}"
+    )
     if not summary["complete"]:
-        console.print(f"stopped at frame {summary['frames']:,} of {run.frames:,}")
+        console.print(
+            f"stopped at frame {summary['frames']:,} of {run.frames:,}; "
+            f"rillax train --resume {run.out} goes on"
+        )
         sys.exit(INTERRUPTED)
+
+
+def _parse_resume(argv: list[str]) -> Run:
+    """``rillax train --resume DIR``: everything else is in the directory."""
+    if len(argv) != 2:
+        raise ValueError("--resume takes the directory of a run, and no other flag")
+    return Run.continued(Path(argv[1]))
 
 
 def _parse_run(argv: list[str]) -> Run:
@@ -115,7 +149,8 @@ def _parse_run(argv: list[str]) -> Run:
     class Train:
         """Train a streaming agent and write what it learned.
 
-        Writes config.json, metrics.parquet, curve.png and summary.json into the directory --out.
+        Writes config.json, metrics.parquet, curve.png, summary.json and a checkpoint into the
+        directory --out. `rillax train --resume DIR` goes on with a run that was cut.
         """
 
         run: _Flags
@@ -123,15 +158,17 @@ def _parse_run(argv: list[str]) -> Run:
 
     chosen = _parse(Train, argv, "rillax train", Train(_Flags(), defaults))
     flags = chosen.run
+    given = {name: getattr(flags, name) for name in ("length", "memory")}
     return Run(
-        agent_name=flags.agent,
         agent=chosen.settings,
         env_name=flags.env,
-        env_settings={} if flags.length is None else {"length": flags.length},
+        env_settings={name: value for name, value in given.items() if value is not None},
         out=flags.out,
         frames=flags.frames,
         seeds=flags.seeds,
         seed=flags.seed,
+        checkpoint_seconds=flags.checkpoint_seconds,
+        on_bad_input=flags.on_bad_input,
         overwrite=flags.overwrite,
     )
 
@@ -193,7 +230,6 @@ def _demo(argv: list[str]) -> None:
 def _demo_run(demo: _Demo, network: dict[str, Any]) -> Run:
     agent = presets.paper("qrc", "MemoryChain", demo.frames)
     return Run(
-        agent_name="qrc",
         agent=dataclasses.replace(agent, network=dataclasses.replace(DEMO_NETWORK, **network)),
         env_name="MemoryChain",
         env_settings={"length": demo.length},
@@ -231,7 +267,7 @@ def _envs(argv: list[str]) -> None:
 
 def _agents(argv: list[str]) -> None:
     """List the agents, each with the first line of its description."""
-    for name, cls in presets.AGENTS.items():
+    for name, cls in AGENTS.items():
         console.print(f"{name}: {(sys.modules[cls.__module__].__doc__ or '').splitlines()[0]}")
 
 

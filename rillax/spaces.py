@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import gymnasium
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 
@@ -44,3 +46,29 @@ def action_bounds(space: Any) -> tuple[Float[Array, "..."], Float[Array, "..."]]
         jnp.broadcast_to(jnp.asarray(b, float), space.shape) for b in (space.low, space.high)
     )
     return low, high
+
+
+def describe(space: Any) -> dict[str, Any]:
+    """A Box or Discrete space as JSON can hold it."""
+    if is_discrete(space):
+        return {"n": int(space.n), "start": int(getattr(space, "start", 0))}
+    low, high = (
+        np.broadcast_to(np.asarray(b, np.float64), space.shape) for b in (space.low, space.high)
+    )
+    return {
+        "low": [float(b).hex() for b in low.ravel()],
+        "high": [float(b).hex() for b in high.ravel()],
+        "shape": list(space.shape),
+    }
+
+
+def rebuild(description: dict[str, Any]) -> Any:
+    """The space that was described, as gymnasium's."""
+    if "n" in description:
+        return gymnasium.spaces.Discrete(description["n"], start=description["start"])
+    shape = tuple(description["shape"])
+    low, high = (
+        np.array([float.fromhex(b) for b in description[name]], np.float32).reshape(shape)
+        for name in ("low", "high")
+    )
+    return gymnasium.spaces.Box(low, high, shape, np.float32)

@@ -1,16 +1,22 @@
 """The loop that lets an agent live in an environment, one frame at a time."""
 
-from functools import partial
+from collections.abc import Mapping
+from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from gymnax.environments.environment import Environment
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+Count = Array | np.ndarray
 
 
 class Agent(Protocol):
     """What the loop asks of an agent; its state is a tree of arrays whose shapes never change."""
+
+    def __hash__(self) -> int: ...
 
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> Any: ...
 
@@ -24,6 +30,8 @@ class Agent(Protocol):
         terminated: Array,
         truncated: Array,
     ) -> tuple[Any, dict[str, Float[Array, ""]]]: ...
+
+    def skip(self, state: Any, done: Array) -> Any: ...
 
 
 class Life(NamedTuple):
@@ -40,11 +48,13 @@ class Life(NamedTuple):
 class Tally(NamedTuple):
     """What happened over some frames, reduced on the way: sums, so that tallies add up."""
 
-    frames: Int[Array, ""]
-    episodes: Int[Array, ""]
-    returns: Float[Array, ""]
-    lengths: Int[Array, ""]
-    metrics: dict[str, Float[Array, ""]]
+    frames: Count
+    episodes: Count
+    returns: Count
+    lengths: Count
+    diverged: Count
+    """Frames in which a metric was not finite."""
+    metrics: Mapping[str, Count]
 
 
 def begin(agent: Agent, env: Environment, key: PRNGKeyArray) -> Life:
@@ -71,6 +81,7 @@ def step(agent: Agent, env: Environment, life: Life) -> tuple[Life, Tally]:
         episodes=done.astype(jnp.int32),
         returns=jnp.where(done, episode_return, 0.0),
         lengths=jnp.where(done, episode_length, 0),
+        diverged=is_sick(metrics).astype(jnp.int32),
         metrics=metrics,
     )
     life = Life(
@@ -84,22 +95,47 @@ def step(agent: Agent, env: Environment, life: Life) -> tuple[Life, Tally]:
     return life, tally
 
 
-@partial(jax.jit, static_argnums=(0, 1), donate_argnums=2)
-def live(agent: Agent, env: Environment, life: Life, frames: Int[Array, ""]) -> tuple[Life, Tally]:
-    """``frames`` frames of several lives at once (every leaf of ``life`` has a leading axis).
+def is_sick(metrics: dict[str, Float[Array, ""]]) -> Bool[Array, ""]:
+    """Whether a metric is not finite: what a diverged network shows at its next step."""
+    return ~jnp.all(jnp.isfinite(jnp.stack(list(metrics.values()))))
+
+
+@cache
+def _shapes(agent: Agent, env: Environment) -> Tally:
+    """The shapes of one step's tally."""
+    life = jax.eval_shape(partial(begin, agent, env), jax.random.key(0))
+    return jax.eval_shape(partial(step, agent, env), life)[1]
+
+
+def no_tally(agent: Agent, env: Environment, seeds: int) -> Tally:
+    """The tally of no frames."""
+    return jax.tree.map(
+        lambda leaf: jnp.zeros((seeds, *leaf.shape), leaf.dtype), _shapes(agent, env)
+    )
+
+
+@partial(jax.jit, static_argnums=(0, 1), donate_argnums=(2, 3))
+def go_on(
+    agent: Agent, env: Environment, life: Life, tally: Tally, frames: Int[Array, ""]
+) -> tuple[Life, Tally]:
+    """``frames`` more frames, added to a tally.
 
     The number of frames is data, not shape: any number runs in the program compiled once. The state
-    is donated, so nothing is copied between calls.
+    is donated, so nothing is copied between calls. However a stretch is cut into calls, life and
+    tally come out the same to the bit.
     """
 
-    def one(life: Life) -> tuple[Life, Tally]:
+    def one(life: Life, tally: Tally) -> tuple[Life, Tally]:
         def body(_: Array, carry: tuple[Life, Tally]) -> tuple[Life, Tally]:
             life, total = carry
             life, tally = step(agent, env, life)
             return life, jax.tree.map(jnp.add, total, tally)
 
-        shapes = jax.eval_shape(partial(step, agent, env), life)[1]
-        empty = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-        return jax.lax.fori_loop(0, frames, body, (life, empty))
+        return jax.lax.fori_loop(0, frames, body, (life, tally))
 
-    return jax.vmap(one)(life)
+    return jax.vmap(one)(life, tally)
+
+
+def live(agent: Agent, env: Environment, life: Life, frames: int) -> tuple[Life, Tally]:
+    """``frames`` frames of several lives at once (every leaf of ``life`` has a leading axis)."""
+    return go_on(agent, env, life, no_tally(agent, env, len(life.episode_return)), frames)

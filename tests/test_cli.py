@@ -27,6 +27,7 @@ def test_train_writes_what_it_says(tmp_path, capsys):
         "metrics.parquet",
         "curve.png",
         "summary.json",
+        "checkpoint.rillax",
     }
     config = json.loads((out / "config.json").read_text())
     assert config["env_settings"] == {"length": 3}
@@ -57,7 +58,7 @@ def test_train_writes_what_it_says(tmp_path, capsys):
     ("flags", "words"),
     [
         (["--env", "MemoryChian"], ["unknown environment 'MemoryChian'", "MemoryChain"]),
-        (["--agent", "sarsa"], ["unknown agent 'sarsa'", "choose from: qrc"]),
+        (["--agent", "sarsa"], ["unknown agent 'sarsa'", "choose from: qrc, stream_ac"]),
         (["--cell", "rnn"], ["unknown cell 'rnn'", "rtu, rtu_nonlinear, gru, lstm, feedforward"]),
         (["--gradient", "bptt"], ["unknown gradient 'bptt'", "rtrl, tbptt"]),
         (["--length", "0"], ["length of at least 1", "got 0"]),

@@ -8,7 +8,7 @@ import pytest
 from rillax.agents import QRC
 from rillax.envs import MemoryChain
 from rillax.networks import Architecture
-from rillax.stream import begin, live, step
+from rillax.stream import begin, go_on, live, no_tally, step
 
 AGENT = QRC(network=Architecture(width=8, hidden=6), q_step_size=1e-2, epsilon_frames=200)
 ENV = MemoryChain(4)
@@ -38,11 +38,11 @@ def test_the_same_seed_gives_the_same_bits():
 
 
 def test_any_cut_into_calls_gives_the_same_bits():
-    whole, _ = live(AGENT, ENV, start(keys(3)), 700)
-    parts = start(keys(3))
+    whole = live(AGENT, ENV, start(keys(3)), 700)
+    life, tally = start(keys(3)), no_tally(AGENT, ENV, 1)
     for frames in (1, 250, 449):
-        parts, _ = live(AGENT, ENV, parts, frames)
-    for a, b in zip(leaves(whole), leaves(parts), strict=True):
+        life, tally = go_on(AGENT, ENV, life, tally, frames)
+    for a, b in zip(leaves(whole), leaves((life, tally)), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
@@ -87,10 +87,10 @@ def test_a_tally_is_the_sum_of_its_steps():
 
 def test_no_recompilation_for_another_number_of_frames():
     life, _ = live(AGENT, ENV, start(keys(1)), 3)
-    compiled = live._cache_size()
+    compiled = go_on._cache_size()
     for frames in (1, 7, 12):
         life, _ = live(AGENT, ENV, life, frames)
-    assert live._cache_size() == compiled
+    assert go_on._cache_size() == compiled
 
 
 @pytest.mark.parametrize("length", [0, -2])

@@ -1,6 +1,39 @@
 """Streaming agents: settings, and the pure functions ``init``, ``act`` and ``learn``."""
 
+import dataclasses
+from typing import Any
+
 from rillax.agents.qrc import QRC, QRCState
 from rillax.agents.stream_ac import StreamAC, StreamACState
+from rillax.names import choose
+from rillax.networks import Architecture
 
-__all__ = ["QRC", "QRCState", "StreamAC", "StreamACState"]
+__all__ = ["AGENTS", "QRC", "QRCState", "StreamAC", "StreamACState", "describe", "rebuild"]
+
+AGENTS: dict[str, type[QRC] | type[StreamAC]] = {"qrc": QRC, "stream_ac": StreamAC}
+
+
+def describe(agent: Any) -> dict[str, Any]:
+    """An agent's settings as JSON can hold them; ``rebuild`` is the way back."""
+    settings = dataclasses.asdict(agent)
+    if settings["network"]["encoder"] is not None:
+        settings["network"]["encoder"] = repr(settings["network"]["encoder"])
+    return {"agent": name_of(agent), "settings": settings}
+
+
+def rebuild(description: dict[str, Any]) -> Any:
+    """The agent that was described. An encoder of the user's own cannot be: it is code."""
+    settings = dict(description["settings"])
+    choose("agent", description["agent"], AGENTS)
+    if settings["network"]["encoder"] is not None:
+        raise ValueError(
+            f"the agent has an encoder of its own, {settings['network']['encoder']}, which a file "
+            "cannot hold; give the agent itself"
+        )
+    settings["network"] = Architecture(**settings["network"])
+    return AGENTS[description["agent"]](**settings)
+
+
+def name_of(agent: Any) -> str:
+    """The name under which an agent is known, or its class's if it is of the user's own making."""
+    return next((n for n, cls in AGENTS.items() if type(agent) is cls), type(agent).__name__)

@@ -65,6 +65,11 @@ class ObservationWrapper(environment.Environment, abc.ABC):
         (added,) = self.added_space(params).shape
         return observation[:-added], observation[-added:]
 
+    def decode(self, observation: Float[Array, " size"]) -> tuple[Any, Array]:
+        """What the wrapped environment decodes of its own part, and what was added."""
+        seen, added = self.split(observation)
+        return self.env.decode(seen), added
+
     def _join(self, observation: Array, added: Array, params: Any) -> Float[Array, " size"]:
         seen = flatten(self.env.observation_space(params), observation)
         return jnp.concatenate([seen, added])

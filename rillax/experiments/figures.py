@@ -6,7 +6,7 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 
-from rillax.experiments import files
+from rillax import files
 from rillax.experiments.results import iqm, standard_error
 
 # Colours that stay apart in grey and for colour-blind readers; line styles repeat the difference.

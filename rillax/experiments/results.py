@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet
 from scipy import stats
 
-from rillax.experiments import files
+from rillax import files
 from rillax.stream import Tally
 
 FINAL = 0.1
@@ -44,8 +44,12 @@ class Bins:
         """How many frames are left in the bin that ``frame`` falls into."""
         return next(edge for b in range(self.count) if (edge := self.edge(b)) > frame) - frame
 
-    def add(self, frame: int, tally: Tally) -> None:
-        """Add what happened up to ``frame``, which must not cross the edge of a bin."""
+    def is_edge(self, frame: int) -> bool:
+        """Whether a bin ends at ``frame``."""
+        return any(self.edge(b) == frame for b in range(self.count))
+
+    def put(self, frame: int, tally: Tally) -> None:
+        """What happened from the beginning of a bin up to ``frame``, at most its end."""
         bin = next(b for b in range(self.count) if self.edge(b) >= frame)
         parts = {
             "frames": tally.frames,
@@ -55,10 +59,16 @@ class Bins:
             **tally.metrics,
         }
         sums = {name: np.asarray(value, np.float64) for name, value in parts.items()}
-        if len(self._sums) == bin:
-            self._sums.append(sums)
-        else:
-            self._sums[bin] = {name: self._sums[bin][name] + value for name, value in sums.items()}
+        self._sums[bin:] = [sums]
+
+    def save(self) -> dict[str, np.ndarray]:
+        """The sums as arrays of shape (bins, seeds)."""
+        names = self._sums[0] if self._sums else ()
+        return {name: np.stack([sums[name] for sums in self._sums]) for name in names}
+
+    def restore(self, arrays: dict[str, np.ndarray]) -> None:
+        count = len(next(iter(arrays.values()))) if arrays else 0
+        self._sums = [{name: value[b] for name, value in arrays.items()} for b in range(count)]
 
     def columns(self, points: int | None = None) -> dict[str, np.ndarray]:
         """Arrays of shape (bins, seeds): sums over episodes or frames made into means.

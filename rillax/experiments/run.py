@@ -1,5 +1,6 @@
 """One run: an agent, an environment, some seeds, and a directory with what came of it."""
 
+import json
 import math
 import platform
 import threading
@@ -7,20 +8,31 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import jax
 import numpy as np
 from gymnax.environments.environment import Environment
 
 import rillax
-from rillax import envs
-from rillax.experiments import figures, files, presets
+from rillax import agents, checkpoint, envs, files
+from rillax.checkpoint import CheckpointError
+from rillax.experiments import figures, presets
 from rillax.experiments.results import Bins, iqm, number, standard_error, write_table
-from rillax.stream import begin, live
+from rillax.lives import Lives, make_lives
+from rillax.networks import Stream
+from rillax.stream import Tally
 
 SECONDS_PER_CALL = 0.25
-"""How long the compiled loop runs before the host looks up again."""
+"""How long the loop runs before the host looks up again."""
+CHECKPOINT = "checkpoint.rillax"
+LAST_GOOD = "last_good.rillax"
+CHECKPOINT_SHARE = 0.01
+"""Checkpoints take at most this share of the time."""
+
+
+class Diverged(Exception):
+    """Every seed of a run has diverged; the message names seed, frame and network."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +50,6 @@ class Progress:
 class Run:
     """What to run. ``frames`` and the curve are per seed."""
 
-    agent_name: str
     agent: presets.Agent
     env_name: str
     out: Path
@@ -47,12 +58,19 @@ class Run:
     seed: int = 0
     """The first seed; the others follow it."""
     env_settings: dict[str, Any] = field(default_factory=dict)
+    checkpoint_seconds: float = 60.0
+    on_bad_input: str = "raise"
     overwrite: bool = False
+    resume: bool = False
 
     def __post_init__(self) -> None:
         for name in ("frames", "seeds"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+    @property
+    def seed_numbers(self) -> list[int]:
+        return list(range(self.seed, self.seed + self.seeds))
 
     def title(self) -> str:
         network = self.agent.network
@@ -60,30 +78,101 @@ class Run:
         if memory != "feedforward":
             memory += f"-{network.gradient}"
         settings = "".join(f", {name} {value}" for name, value in self.env_settings.items())
-        return f"{self.agent_name} ({memory}) on {self.env_name}{settings}"
+        return f"{agents.name_of(self.agent)} ({memory}) on {self.env_name}{settings}"
 
     def config(self) -> dict[str, Any]:
         return {
             "env": self.env_name,
             "env_settings": self.env_settings,
-            "agent": self.agent_name,
-            "settings": presets.describe(self.agent),
+            **agents.describe(self.agent),
             "frames": self.frames,
             "seeds": self.seeds,
             "seed": self.seed,
+            "checkpoint_seconds": self.checkpoint_seconds,
+            "on_bad_input": self.on_bad_input,
             "rillax": rillax.__version__,
             "jax": jax.__version__,
             "python": platform.python_version(),
             "platform": platform.platform(),
         }
 
+    @classmethod
+    def continued(cls, out: Path) -> Self:
+        """The run that ``out`` holds, to go on with it."""
+        path = out / "config.json"
+        try:
+            config = json.loads(path.read_text())
+            return cls(
+                agent=agents.rebuild(config),
+                env_name=config["env"],
+                env_settings=config["env_settings"],
+                out=out,
+                frames=config["frames"],
+                seeds=config["seeds"],
+                seed=config["seed"],
+                checkpoint_seconds=config["checkpoint_seconds"],
+                on_bad_input=config["on_bad_input"],
+                resume=True,
+            )
+        except OSError as error:
+            raise files.OutputError(f"{out} holds no run: cannot read {path.name}") from error
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            raise files.OutputError(f"{path} is not the config of a run: {error!r}") from error
 
-def prepare(run: Run) -> Environment:
-    """The environment of a run, once it is known that it can start and has a place to write to."""
+
+def prepare(run: Run) -> None:
+    """Raise an error that says what is wrong, unless the run can start and has a place to write."""
     env = envs.make(run.env_name, **run.env_settings)
-    jax.eval_shape(lambda key: begin(run.agent, env, key), jax.random.key(0))
-    files.claim(run.out, overwrite=run.overwrite)
-    return env
+    spaces: tuple[Any, Any] = env.observation_space, env.action_space
+    if isinstance(env, Environment):
+        spaces = tuple(space(env.default_params) for space in spaces)
+    jax.eval_shape(lambda key: run.agent.init(key, *spaces), jax.random.key(0))
+    files.claim(run.out, overwrite=run.overwrite or run.resume)
+
+
+class _Checkpoints:
+    """When to write a checkpoint, and writing it."""
+
+    def __init__(self, run: Run):
+        self.run, self.path = run, run.out / CHECKPOINT
+        self.due = time.perf_counter() + run.checkpoint_seconds
+
+    def write_if_due(self, lives: Lives, bins: Bins, frame: int, sick: dict[int, Any]) -> None:
+        if time.perf_counter() >= self.due:
+            self.write(lives, bins, frame, sick)
+
+    def write(self, lives: Lives, bins: Bins, frame: int, sick: dict[int, Any]) -> None:
+        if len(sick) == self.run.seeds:
+            return  # the last good one stays
+        before = time.perf_counter()
+        arrays = {f"lives/{k}": v for k, v in lives.save().items()}
+        arrays |= {f"bins/{k}": v for k, v in bins.save().items()}
+        meta = {"kind": "run", "frame": frame, "diverged": list(sick.values())}
+        checkpoint.save(self.path, arrays, meta)
+        after = time.perf_counter()
+        wait = max(self.run.checkpoint_seconds, (after - before) / CHECKPOINT_SHARE)
+        self.due = after + wait
+
+    def read(self, lives: Lives, bins: Bins) -> tuple[int, dict[int, Any]]:
+        """The frame to go on from; 0 if the run had come to no checkpoint."""
+        if not self.path.exists():
+            return 0, {}
+        arrays, meta = checkpoint.load(self.path)
+        if meta.get("kind") != "run":
+            raise CheckpointError(f"{self.path} holds a {meta.get('kind')}, not a run")
+
+        def part(prefix: str) -> dict[str, np.ndarray]:
+            return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+
+        lives.restore(part("lives/"), str(self.path))
+        bins.restore(part("bins/"))
+        return meta["frame"], {entry["seed"]: entry for entry in meta["diverged"]}
+
+    def keep_last_good(self) -> None:
+        """Before the first state with a diverged seed is written: what there is, stays."""
+        good = self.run.out / LAST_GOOD
+        if self.path.exists() and not good.exists():
+            files.write(good, lambda beside: beside.write_bytes(self.path.read_bytes()))
 
 
 def train(
@@ -96,43 +185,102 @@ def train(
     ``stop`` ends the run after the frames under way; what was learned so far is still written.
     """
     stop = stop or threading.Event()
-    env = prepare(run)
-    files.write_json(run.out / "config.json", run.config())
-    # A seed's stream depends on the seed alone, not on how many others run beside it.
-    keys = jax.vmap(jax.random.key)(np.arange(run.seed, run.seed + run.seeds))
-    life = jax.jit(jax.vmap(lambda key: begin(run.agent, env, key)))(keys)
-    life, _ = live(run.agent, env, life, 0)  # compiles
+    prepare(run)
+    if not run.resume:
+        for name in (CHECKPOINT, LAST_GOOD):
+            (run.out / name).unlink(missing_ok=True)
+        files.write_json(run.out / "config.json", run.config())
+    lives = make_lives(run.agent, _maker(run), run.seed_numbers, run.on_bad_input)  # type: ignore[arg-type]
+    bins, checkpoints = Bins(run.frames), _Checkpoints(run)
+    frame, sick = checkpoints.read(lives, bins) if run.resume else (0, {})
+    if frame == 0:
+        lives.run(0)  # compiles
 
-    bins = Bins(run.frames)
-    frame, rate = 0, 100.0
-    started = time.perf_counter()
-    while frame < run.frames and not stop.is_set():
+    rate, first, started = 100.0, frame, time.perf_counter()
+    while frame < run.frames and not stop.is_set() and len(sick) < run.seeds:
         frames = max(1, min(int(rate * SECONDS_PER_CALL), bins.room(frame)))
         before = time.perf_counter()
-        life, tally = live(run.agent, env, life, frames)
+        tally = lives.run(frames)
         frame += frames
-        bins.add(frame, jax.device_get(tally))
+        bins.put(frame, tally)
         rate = frames / (time.perf_counter() - before)
+        if found := _newly_sick(run, lives, tally, frame, sick):
+            checkpoints.keep_last_good()
+            sick |= found
+        if bins.is_edge(frame):
+            lives.clear()
         report(Progress(frame, bins.latest_return(), rate * run.seeds))
-    return write_outcome(run, bins, frame, time.perf_counter() - started), bins
+        checkpoints.write_if_due(lives, bins, frame, sick)
+    seconds = time.perf_counter() - started
+    checkpoints.write(lives, bins, frame, sick)
+    summary = write_outcome(run, bins, frame, (frame - first) / seconds, list(sick.values()))
+    if len(sick) == run.seeds:
+        raise Diverged(_obituary(run, list(sick.values())))
+    return summary, bins
 
 
-def write_outcome(run: Run, bins: Bins, frame: int, seconds: float) -> dict[str, Any]:
+def _maker(run: Run) -> Any:
+    env = envs.make(run.env_name, **run.env_settings)
+    if isinstance(env, Environment):
+        return env
+    return lambda: envs.make(run.env_name, **run.env_settings)
+
+
+def _newly_sick(
+    run: Run, lives: Lives, tally: Tally, frame: int, known: dict[int, Any]
+) -> dict[int, Any]:
+    """Seeds that have diverged since the last look: frame and network of each."""
+    found = {}
+    for i, count in enumerate(np.asarray(tally.diverged)):
+        seed = run.seed_numbers[i]
+        if count and seed not in known:
+            networks = sick_networks(lives.agent_state(), i)
+            found[seed] = {"seed": seed, "frame": frame - int(count) + 1, "networks": networks}
+    return found
+
+
+def sick_networks(state: Any, i: int) -> list[str]:
+    """Which networks of seed ``i`` have a parameter that is not finite."""
+    streams = {n: s for n, s in state._asdict().items() if isinstance(s, Stream)}
+
+    def sick(stream: Stream) -> bool:
+        leaves = jax.tree.leaves(stream.network)
+        return not all(bool(np.isfinite(np.asarray(leaf[i])).all()) for leaf in leaves)
+
+    return [name for name, stream in streams.items() if sick(stream)]
+
+
+def _obituary(run: Run, sick: list[dict[str, Any]]) -> str:
+    def who(networks: list[str]) -> str:
+        return f" ({' and '.join(networks)})" if networks else ""
+
+    parts = [f"seed {s['seed']} at frame {s['frame']}{who(s['networks'])}" for s in sick]
+    kept = " and ".join(n for n in (LAST_GOOD, CHECKPOINT) if (run.out / n).exists())
+    kept = f"the last good state is in {run.out}/{kept}" if kept else "there was no checkpoint yet"
+    return f"diverged: {', '.join(parts)}; {kept}; try a smaller step size"
+
+
+def write_outcome(
+    run: Run, bins: Bins, frame: int, rate: float, sick: list[dict[str, Any]]
+) -> dict[str, Any]:
     """``metrics.parquet``, ``curve.png`` and ``summary.json``; returns the summary."""
     finals = bins.final_returns()
+    lost = {entry["seed"] for entry in sick}
+    for i, seed in enumerate(run.seed_numbers):
+        if seed in lost and finals.size:
+            finals[i] = np.nan
     ended = finals[np.isfinite(finals)]
     summary = {
         "final_return_iqm": number(float(iqm(ended))) if ended.size else None,
         "final_return_standard_error": number(float(standard_error(ended))) if ended.size else None,
         "final_return_per_seed": [number(value) for value in finals],
-        "frames_per_second": frame * run.seeds / seconds if seconds > 0 else None,
-        "seconds": seconds,
+        "frames_per_second": rate * run.seeds,
         "frames": frame,
         "seeds": run.seeds,
         "complete": frame == run.frames,
+        "diverged": sick,
     }
-    seeds = list(range(run.seed, run.seed + run.seeds))
-    write_table(run.out / "metrics.parquet", bins.table(seeds))
+    write_table(run.out / "metrics.parquet", bins.table(run.seed_numbers))
     if frame:
         figures.draw_curves(run.out / "curve.png", {run.title(): curve(bins)}, run.title())
     files.write_json(run.out / "summary.json", summary)

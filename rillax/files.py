@@ -15,7 +15,8 @@ def claim(directory: Path, *, overwrite: bool = False) -> None:
     """Make ``directory`` ready for a run, or say why it is not."""
     if (directory / "config.json").exists() and not overwrite:
         raise OutputError(
-            f"{directory} already holds a run; choose another --out, or pass --overwrite"
+            f"{directory} already holds a run; choose another --out, continue it with "
+            f"--resume {directory}, or pass --overwrite"
         )
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -29,10 +30,15 @@ def claim(directory: Path, *, overwrite: bool = False) -> None:
 
 
 def write(path: Path, save: Callable[[Path], Any]) -> None:
-    """Let ``save`` write a file beside ``path``, then put it in its place at once."""
+    """Let ``save`` write a file beside ``path``, then put it in its place at once.
+
+    The bytes are on the disk before the name is: a power cut leaves the old file or the new one.
+    """
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         save(beside)
+        with open(beside, "rb") as file:
+            os.fsync(file.fileno())
         os.replace(beside, path)
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror or error}") from error

@@ -1,0 +1,48 @@
+"""What comes in from outside, looked at before it reaches an agent."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from rillax import spaces
+
+OnBadInput = Literal["raise", "skip"]
+
+
+class BadInput(ValueError):
+    """An observation or reward that no agent should learn from; the agent is as it was before."""
+
+
+def as_observation(observation: Any, space: Any) -> np.ndarray:
+    """The observation as numbers in the space's shape (an integer from 0 for a Discrete)."""
+    try:
+        array = np.asarray(observation)
+        numeric = array.dtype.kind in "fiub"
+    except ValueError:
+        numeric = False
+    if not numeric:
+        raise BadInput(f"an observation must be an array of numbers, got {observation!r:.80}")
+    shape = () if spaces.is_discrete(space) else tuple(space.shape)
+    if array.shape != shape:
+        raise BadInput(f"expected an observation of shape {shape}, got {array.shape}")
+    if not spaces.is_discrete(space):
+        return array.astype(np.float32)
+    index = int(array) - first(space)
+    if array != int(array) or not 0 <= index < space.n:
+        raise BadInput(f"expected an observation in {space}, got {observation}")
+    return np.asarray(index, np.int32)
+
+
+def first(space: Any) -> int:
+    """The smallest element of a Discrete space."""
+    return int(getattr(space, "start", 0))
+
+
+def what_is_wrong(name: str, values: np.ndarray) -> str | None:
+    """Which number of an observation or reward is not finite, in words; None if all are."""
+    if np.isfinite(values).all():
+        return None
+    flat = np.atleast_1d(values)
+    where = tuple(int(i) for i in np.argwhere(~np.isfinite(flat))[0])
+    feature = "" if values.ndim == 0 else f" at feature {where[0] if len(where) == 1 else where}"
+    return f"{name} is {flat[where]}{feature}"

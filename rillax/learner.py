@@ -1,0 +1,177 @@
+"""A learner that lives beside any stream: one object, a call to act and a call to learn."""
+
+from pathlib import Path
+from typing import Any, Self
+
+import jax
+import numpy as np
+
+from rillax import agents, checkpoint, inputs, spaces
+from rillax.inputs import BadInput, OnBadInput, as_observation, what_is_wrong
+from rillax.packing import Packing
+
+__all__ = ["BadInput", "Learner"]
+
+
+class Learner:
+    """An agent with its state, for loops that are not written in JAX.
+
+    >>> import gymnasium as gym
+    >>> from rillax.agents import StreamAC
+    >>> from rillax.networks import Architecture
+    >>> env = gym.make("CartPole-v1")
+    >>> agent = StreamAC(network=Architecture(width=8, hidden=8))
+    >>> learner = Learner(agent, env.observation_space, env.action_space, seed=0)
+    >>> observation, _ = env.reset(seed=0)
+    >>> for _ in range(3):
+    ...     action = learner.act(observation)
+    ...     observation, reward, terminated, truncated, _ = env.step(action)
+    ...     learner.learn(reward, observation, terminated, truncated)
+    ...     if terminated or truncated:
+    ...         observation, _ = env.reset()
+
+    Memory and time per step are fixed. A NaN or an infinity in an observation or reward raises
+    ``BadInput`` and changes nothing; with ``on_bad_input="skip"`` that transition is dropped,
+    memory is kept, the last action is repeated, and ``skipped`` counts it.
+    """
+
+    def __init__(
+        self,
+        agent: Any,
+        observation_space: Any,
+        action_space: Any,
+        seed: int = 0,
+        on_bad_input: OnBadInput = "raise",
+    ):
+        if on_bad_input not in ("raise", "skip"):
+            raise ValueError(f"on_bad_input must be 'raise' or 'skip', got {on_bad_input!r}")
+        self.agent = agent
+        self.observation_space, self.action_space = observation_space, action_space
+        self.on_bad_input = on_bad_input
+        self.step = 0
+        """Transitions seen, learned from or not."""
+        self.skipped = 0
+        """Transitions dropped for bad input."""
+        self._dropped = False
+        self._last: np.ndarray | None = None
+        self._metrics: dict[str, jax.Array] = {}
+
+        state = jax.jit(lambda key: agent.init(key, observation_space, action_space))(
+            jax.random.key(seed)
+        )
+        self._packing = Packing(state)
+        self._packed = self._packing.pack(state)
+        self._act = self._compiled(agent.act)
+        self._learn = self._compiled(agent.learn)
+        self._skip = self._compiled(lambda state, done: (agent.skip(state, done), None))
+
+    def _compiled(self, function: Any) -> Any:
+        """A function of the state and some inputs, on packed states, the old one donated."""
+        packing = self._packing
+
+        def packed(arrays: list[jax.Array], *inputs: Any) -> tuple[list[jax.Array], Any]:
+            state, out = function(packing.unpack(arrays), *inputs)
+            return packing.pack(state), out
+
+        return jax.jit(packed, donate_argnums=0)
+
+    @property
+    def state(self) -> Any:
+        """The agent's state, as a tree."""
+        return self._packing.unpack(self._packed)
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """What the last ``learn`` measured, and how many transitions were skipped so far."""
+        return {**{k: float(v) for k, v in self._metrics.items()}, "skipped": float(self.skipped)}
+
+    def act(self, observation: Any) -> Any:
+        """Take in an observation and choose an action for the environment."""
+        array = as_observation(observation, self.observation_space)
+        if (wrong := what_is_wrong("the observation", array)) is not None:
+            self._refuse(wrong)
+            self._dropped = True
+            return self._neutral() if self._last is None else self._last
+        self._packed, action = self._act(self._packed, array)
+        self._last = np.asarray(action)
+        if spaces.is_discrete(self.action_space):
+            self._last = self._last + inputs.first(self.action_space)
+        return self._last
+
+    def learn(
+        self,
+        reward: float,
+        next_observation: Any,
+        terminated: bool = False,
+        truncated: bool = False,
+    ) -> None:
+        """Learn from what followed the last action, and forget the sample."""
+        if self._last is None and not self._dropped:
+            raise ValueError("learn was called before act: there is no action to learn about")
+        array = as_observation(next_observation, self.observation_space)
+        number = np.asarray(reward, np.float32)
+        wrong = what_is_wrong("the reward", number) or what_is_wrong("the next observation", array)
+        if wrong is not None:
+            self._refuse(wrong)
+        self.step += 1
+        if wrong is not None or self._dropped:
+            self.skipped += 1
+            self._dropped = False
+            self._packed, _ = self._skip(self._packed, bool(terminated) or bool(truncated))
+            return
+        self._packed, self._metrics = self._learn(
+            self._packed, number, array, bool(terminated), bool(truncated)
+        )
+
+    def _refuse(self, wrong: str) -> None:
+        if self.on_bad_input == "raise":
+            raise BadInput(
+                f"step {self.step}: {wrong}; nothing was learned and nothing changed "
+                "(on_bad_input='skip' drops such a transition)"
+            )
+
+    def _neutral(self) -> np.ndarray:
+        """An action before there has been any: the first one, or the middle of the box."""
+        if spaces.is_discrete(self.action_space):
+            return np.asarray(inputs.first(self.action_space))
+        low, high = (np.asarray(b) for b in spaces.action_bounds(self.action_space))
+        return np.nan_to_num((low + high) / 2, nan=0.0, posinf=0.0, neginf=0.0)
+
+    def save(self, path: str | Path) -> None:
+        """Write all that the learner is into one file, at once."""
+        meta = {
+            "kind": "learner",
+            **agents.describe(self.agent),
+            "observation_space": spaces.describe(self.observation_space),
+            "action_space": spaces.describe(self.action_space),
+            "on_bad_input": self.on_bad_input,
+            "step": self.step,
+            "skipped": self.skipped,
+            "dropped": self._dropped,
+            "last": None if self._last is None else self._last.tolist(),
+        }
+        checkpoint.save(path, checkpoint.flatten(self.state), meta)
+
+    @classmethod
+    def load(cls, path: str | Path, agent: Any = None) -> Self:
+        """The learner as it was saved, to the bit.
+
+        ``agent`` is needed only if it has an encoder of your own, which a file cannot hold.
+        """
+        arrays, meta = checkpoint.load(path)
+        if meta.get("kind") != "learner":
+            raise checkpoint.CheckpointError(f"{path} holds a {meta.get('kind')}, not a learner")
+        learner = cls(
+            agents.rebuild(meta) if agent is None else agent,
+            spaces.rebuild(meta["observation_space"]),
+            spaces.rebuild(meta["action_space"]),
+            on_bad_input=meta["on_bad_input"],
+        )
+        state = checkpoint.unflatten(learner.state, arrays, str(path))
+        learner._packed = learner._packing.pack(state)
+        learner.step, learner.skipped = meta["step"], meta["skipped"]
+        learner._dropped = meta["dropped"]
+        if meta["last"] is not None:
+            kind = np.int64 if spaces.is_discrete(learner.action_space) else np.float32
+            learner._last = np.asarray(meta["last"], kind)
+        return learner

@@ -1,0 +1,99 @@
+"""A run that is killed and resumed ends in the same bits as one left alone."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from rillax import checkpoint, cli
+from rillax.experiments.run import CHECKPOINT, LAST_GOOD
+
+RUNS = {
+    "jax": ["--env", "MemoryChain", "--length", "3", "--agent", "qrc", "--frames", "60000"],
+    "mujoco": ["--env", "Hopper-P", "--agent", "stream_ac", "--frames", "1500"],
+}
+SMALL = ["--width", "8", "--hidden", "8", "--seeds", "2", "--checkpoint-seconds", "0"]
+
+
+def rillax(*flags):
+    return subprocess.Popen(
+        [sys.executable, "-m", "rillax", "train", *flags],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+
+
+@pytest.mark.parametrize("kind", RUNS)
+def test_sigkill_and_resume_give_the_same_bits(kind, tmp_path):
+    if kind == "mujoco":
+        pytest.importorskip("mujoco")
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    flags = [*RUNS[kind], *SMALL]
+    process = rillax(*flags, "--out", str(cut))
+    while not (cut / CHECKPOINT).exists():
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.02)
+    time.sleep(random.random())
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not (cut / "summary.json").exists(), "the run was over before it was killed"
+    _, meta = checkpoint.load(cut / CHECKPOINT)
+    assert 0 < meta["frame"] < int(flags[flags.index("--frames") + 1])
+    for args in ([*flags, "--out", str(whole)], ["--resume", str(cut)]):
+        process = rillax(*args)
+        assert process.wait() == 0, process.stderr.read()
+
+    arrays, expected = checkpoint.load(cut / CHECKPOINT)[0], checkpoint.load(whole / CHECKPOINT)[0]
+    assert arrays.keys() == expected.keys()
+    for name in expected:
+        np.testing.assert_array_equal(arrays[name], expected[name], err_msg=name)
+    assert pq.read_table(cut / "metrics.parquet") == pq.read_table(whole / "metrics.parquet")
+
+
+def test_a_damaged_checkpoint_is_refused_and_left_alone(tmp_path, capsys):
+    out = tmp_path / "x"
+    flags = ["--length", "3", "--width", "8", "--hidden", "8", "--seeds", "2", "--frames", "400"]
+    cli.main(["train", *flags, "--out", str(out)])
+    path = out / CHECKPOINT
+    damaged = path.read_bytes()[:-9]
+    path.write_bytes(damaged)
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["train", "--resume", str(out)])
+    error = capsys.readouterr().err
+    assert "damaged" in error
+    assert error.count("\n") == 1
+    assert path.read_bytes() == damaged
+
+
+def test_resume_needs_a_run(tmp_path, capsys):
+    for directory in (tmp_path, tmp_path / "missing"):
+        with pytest.raises(SystemExit, match="2"):
+            cli.main(["train", "--resume", str(directory)])
+        assert "holds no run" in capsys.readouterr().err
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["train", "--resume", str(tmp_path)])
+    assert "not the config of a run" in capsys.readouterr().err
+
+
+def test_a_run_that_diverges_stops_and_says_where(tmp_path, capsys):
+    out = tmp_path / "x"
+    flags = ["--length", "3", "--width", "8", "--hidden", "8", "--q-step-size", "1e6"]
+    with pytest.raises(SystemExit, match="3"):
+        cli.main(["train", *flags, "--seeds", "2", "--frames", "100000000", "--out", str(out)])
+    error = capsys.readouterr().err
+    assert "diverged: seed 0 at frame" in error
+    assert "(q" in error
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["final_return_iqm"] is None
+    assert {entry["seed"] for entry in summary["diverged"]} == {0, 1}
+    assert all("q" in entry["networks"] for entry in summary["diverged"])
+    assert not (out / LAST_GOOD).exists()  # it diverged before the first checkpoint was due
+    assert os.path.exists(out / "metrics.parquet")

@@ -1,0 +1,120 @@
+"""Lives beside Gymnasium environments."""
+
+import gymnasium as gym
+import jax
+import numpy as np
+import pytest
+
+from rillax.agents import QRC, StreamAC
+from rillax.inputs import BadInput
+from rillax.lives import HostLives
+from rillax.networks import Architecture
+
+SMALL = Architecture(width=6, hidden=5)
+
+
+class Stream(gym.Env):
+    """Random numbers; at chosen steps, something that is not a number."""
+
+    observation_space = gym.spaces.Box(-np.inf, np.inf, (2,))
+    action_space = gym.spaces.Discrete(2)
+
+    def __init__(self, bad_observation=(), bad_reward=(), length=4):
+        self.t, self.length = 0, length
+        self.bad_observation, self.bad_reward = tuple(bad_observation), tuple(bad_reward)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.in_episode = 0
+        return self.np_random.normal(size=2).astype(np.float32), {}
+
+    def step(self, action):
+        self.t += 1
+        self.in_episode += 1
+        observation = self.np_random.normal(size=2).astype(np.float32)
+        if self.t in self.bad_observation:
+            observation[1] = np.nan
+        reward = np.inf if self.t in self.bad_reward else float(action)
+        return observation, reward, self.in_episode == self.length, False, {}
+
+
+def bits(lives, i=0):
+    state = lives.agent_state()
+    state = state._replace(key=jax.random.key_data(state.key))
+    return [np.array(leaf)[i] for leaf in jax.tree.leaves(state)]
+
+
+def test_the_host_loop_does_what_the_agent_says():
+    """One fused call a frame equals act and learn one after the other."""
+    agent, env = QRC(network=SMALL, epsilon_start=0.5), Stream()
+    lives = HostLives(agent, [Stream()], [7])
+    tally = lives.run(11)
+    state = jax.jit(lambda k: agent.init(k, env.observation_space, env.action_space))(
+        jax.random.key(7)
+    )
+    act, learn = jax.jit(agent.act), jax.jit(agent.learn)
+    observation, _ = env.reset(seed=7)
+    total = 0.0
+    for t in range(11):
+        state, action = act(state, observation)
+        final, reward, terminated, truncated, _ = env.step(int(action))
+        total += reward if t < 8 else 0.0
+        if t < 10:  # the last transition is still pending
+            state, _ = learn(state, np.float32(reward), final, terminated, truncated)
+        observation = env.reset()[0] if terminated else final
+    assert tally.episodes[0] == 2
+    assert tally.returns[0] == total
+    expected = [np.array(leaf) for leaf in jax.tree.leaves(state.q)]
+    actual = [np.array(leaf)[0] for leaf in jax.tree.leaves(lives.agent_state().q)]
+    for a, b in zip(actual, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_bad_input_is_named_and_nothing_is_learned_from_it():
+    lives = HostLives(StreamAC(network=SMALL), [Stream(), Stream(bad_observation=[6])], [0, 1])
+    lives.run(6)
+    before = bits(lives, 1)
+    with pytest.raises(BadInput, match="seed 1, frame 6: the observation is nan at feature 1"):
+        lives.run(1)
+    for a, b in zip(bits(lives, 1), before, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_skipping_counts_and_leaves_the_other_seeds_alone():
+    envs = [Stream(), Stream(bad_observation=[6], bad_reward=[9])]
+    lives = HostLives(StreamAC(network=SMALL), envs, [0, 1], on_bad_input="skip")
+    tally = lives.run(15)
+    # A bad observation spoils the transition that ends in it and the one that begins with it.
+    np.testing.assert_array_equal(tally.metrics["skipped"], [0, 3])
+    assert all(np.isfinite(leaf).all() for i in range(2) for leaf in bits(lives, i))
+    alone = HostLives(StreamAC(network=SMALL), [Stream()], [0])
+    alone.run(15)
+    for a, b in zip(bits(lives), bits(alone), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
+
+
+def test_no_recompilation_and_no_growth():
+    lives = HostLives(StreamAC(network=SMALL), [Stream()], [0])
+    lives.run(3)
+    compiled = lives._learn_act._cache_size()
+    shapes = [leaf.shape for leaf in bits(lives)]
+    lives.run(40)
+    assert lives._learn_act._cache_size() == compiled == 1
+    assert [leaf.shape for leaf in bits(lives)] == shapes
+
+
+def test_lives_go_on_to_the_bit_in_other_objects():
+    def new():
+        envs = [gym.make("CartPole-v1") for _ in range(2)]
+        return HostLives(StreamAC(network=SMALL), envs, [3, 4])
+
+    whole, first = new(), new()
+    whole.run(60)
+    first.run(37)
+    second = new()
+    second.restore(first.save(), "x")
+    second.run(23)
+    for i in range(2):
+        for a, b in zip(bits(second, i), bits(whole, i), strict=True):
+            np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(second.episode_return, whole.episode_return)
