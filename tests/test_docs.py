@@ -1,6 +1,8 @@
 """The Python in README and docs runs as it stands."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,8 @@ def programs():
 
 
 @pytest.mark.parametrize("code", list(programs()))
-def test_the_programs_in_the_docs_run(code, capsys):
+def test_the_programs_in_the_docs_run(code, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     # The same program, less of it.
     exec(code.replace("range(10)", "range(1)").replace("3_000", "30"), {})
 
@@ -26,3 +29,14 @@ def test_the_programs_in_the_docs_run(code, capsys):
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+def test_the_example_runs_and_goes_on(tmp_path):
+    """Twice: the second time it continues from what the first one saved."""
+    steps = []
+    for _ in range(2):
+        command = [sys.executable, ROOT / "examples" / "beside_a_stream.py", "200"]
+        run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        steps += [int(line.split()[1].rstrip(":")) for line in run.stdout.splitlines()]
+    assert len(steps) > 1
+    assert steps == sorted(steps)
