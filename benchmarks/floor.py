@@ -22,5 +22,6 @@ def touch(arrays: Any, frames: jax.Array) -> Any:
 
 
 def like(tree: Any) -> Any:
-    """Arrays of the same shapes that XLA cannot know anything about."""
-    return jax.tree.map(jnp.ones_like, tree)
+    """The numbers of a tree, as arrays of the same shapes that XLA knows nothing about."""
+    leaves = jax.tree.leaves(tree)
+    return [jnp.ones_like(x) for x in leaves if jnp.issubdtype(x.dtype, jnp.floating)]
