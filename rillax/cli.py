@@ -183,7 +183,7 @@ class _Demo:
 
     out: Path = Path("runs/demo")
     """Directory for the results."""
-    frames: int = 42_000
+    frames: int = 50_000
     """Frames per seed."""
     seeds: int = 3
     length: int = 64

@@ -12,7 +12,8 @@ from gymnax.environments.spaces import gymnax_space_to_gym_space
 class GymnasiumAdapter(gymnasium.Env):
     """Plays ``env`` as a ``gymnasium.Env``; seeding ``reset`` settles everything that follows.
 
-    >>> env = GymnasiumAdapter(rillax.envs.make("AutoencodeEasy"))
+    >>> from rillax.envs import make
+    >>> env = GymnasiumAdapter(make("AutoencodeEasy"))
     >>> observation, info = env.reset(seed=0)
 
     Gymnasium's callers reset for themselves, so the last observation of an episode is returned as
