@@ -64,15 +64,20 @@ def agent_steps() -> dict[str, dict[str, float]]:
 
 
 def environment_steps(agent_us: float) -> dict[str, float]:
-    """A step of each POPGym task of the paper, auto-reset included, as a share of a QRC step."""
-    tasks = ("Autoencode", "Concentration", "CountRecall", "HigherLower", "RepeatFirst")
-    loops = {f"{task}Hard": _play(envs.make(f"{task}Hard")) for task in tasks}
+    """A step of each game at its hardest, auto-reset included, as a share of a QRC step."""
+    names = [
+        "MemoryChain",
+        "KMemoryChain",
+        *(name for name in envs.POPGYM if name.endswith("Hard")),
+    ]
+    discrete = [name for name in names if "Pendulum" not in name]
+    loops = {name: _play(envs.make(name)) for name in discrete}
     times = microseconds_per_frame(loops, seconds=0.1)
     return {name: us / agent_us for name, us in times.items()}
 
 
 def _play(env: Any) -> Callable[[int], object]:
-    """Frames of an environment alone, under random actions."""
+    """Frames of an environment alone, its actions taken in turn."""
     params = env.default_params
 
     @jax.jit

@@ -62,6 +62,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         _fail(str(error), DIVERGED)
 
 
+def _say(*what: Any) -> None:
+    console.print(*what, soft_wrap=True)
+
+
 def _fail(message: str, code: int = USAGE) -> NoReturn:
     print(f"rillax: {message}", file=sys.stderr)
     sys.exit(code)
@@ -100,17 +104,15 @@ def _train(argv: list[str]) -> None:
     prepare(run)
     with _interruptible() as stop, _bars() as bars:
         summary, _ = train(run, _bar(bars, run), stop)
-    console.print(
+    _say(
         f"final return {shown(summary['final_return_iqm'])} (IQM of {run.seeds} seeds), "
         f"{summary['frames_per_second'] or 0:,.0f} frames/s"
     )
     for lost in summary["diverged"]:
-        console.print(f"seed {lost['seed']} diverged at frame {lost['frame']}: left out")
-    console.print(
-        f"wrote {run.out}/: config.json, metrics.parquet, curve.png, summary.json, {CHECKPOINT}"
-    )
+        _say(f"seed {lost['seed']} diverged at frame {lost['frame']}: left out")
+    _say(f"wrote {run.out}/: config.json, metrics.parquet, curve.png, summary.json, {CHECKPOINT}")
     if not summary["complete"]:
-        console.print(
+        _say(
             f"stopped at frame {summary['frames']:,} of {run.frames:,}; "
             f"rillax train --resume {run.out} goes on"
         )
@@ -203,7 +205,7 @@ DEMO_NETWORK = Architecture(r_min=0.95, r_max=0.999, sparsity=0.0)
 def _demo(argv: list[str]) -> None:
     demo = _parse(_Demo, argv, "rillax demo", _Demo())
     runs = {label: _demo_run(demo, network) for label, network in DEMO.items()}
-    console.print(
+    _say(
         f"MemoryChain: a cue at the start, {demo.length} steps of silence, one question. "
         "Random play returns 0, a perfect memory 1."
     )
@@ -218,11 +220,11 @@ def _demo(argv: list[str]) -> None:
     for label, (summary, _) in outcomes.items():
         each = "  ".join(shown(value) for value in summary["final_return_per_seed"])
         table.add_row(label, shown(summary["final_return_iqm"]), each)
-    console.print(table)
+    _say(table)
     picture = demo.out / "memory.png"
     curves = {label: curve(bins) for label, (_, bins) in outcomes.items() if bins.columns()}
     figures.draw_curves(picture, curves, f"MemoryChain, {demo.length} steps to remember")
-    console.print(f"picture: {picture}")
+    _say(f"picture: {picture}")
     if stop.is_set():
         sys.exit(INTERRUPTED)
 
@@ -262,13 +264,13 @@ def _parse(cls: type[T], argv: list[str], prog: str, default: T) -> T:
 
 def _envs(argv: list[str]) -> None:
     """List the environments."""
-    console.print("\n".join(envs.names()))
+    _say("\n".join(envs.names()))
 
 
 def _agents(argv: list[str]) -> None:
     """List the agents, each with the first line of its description."""
     for name, cls in AGENTS.items():
-        console.print(f"{name}: {(sys.modules[cls.__module__].__doc__ or '').splitlines()[0]}")
+        _say(f"{name}: {(sys.modules[cls.__module__].__doc__ or '').splitlines()[0]}")
 
 
 @contextmanager
@@ -316,6 +318,6 @@ def _bar(bars: Bars, run: Run, label: str | None = None) -> Callable[[Progress],
         bars.update(task, completed=progress.frames, rate=rate, value=value)
         if not console.is_terminal and progress.frames * 10 // run.frames > tenths:
             tenths = progress.frames * 10 // run.frames
-            console.print(f"{label}: {10 * tenths} %, {rate}, return {value}")
+            _say(f"{label}: {10 * tenths} %, {rate}, return {value}")
 
     return report

@@ -19,6 +19,7 @@ from rillax import agents, checkpoint, envs, files
 from rillax.checkpoint import CheckpointError
 from rillax.experiments import figures, presets
 from rillax.experiments.results import Bins, iqm, number, standard_error, write_table
+from rillax.inputs import OnBadInput
 from rillax.lives import Lives, make_lives
 from rillax.networks import Stream
 from rillax.stream import Tally
@@ -59,7 +60,7 @@ class Run:
     """The first seed; the others follow it."""
     env_settings: dict[str, Any] = field(default_factory=dict)
     checkpoint_seconds: float = 60.0
-    on_bad_input: str = "raise"
+    on_bad_input: OnBadInput = "raise"
     overwrite: bool = False
     resume: bool = False
 
@@ -190,7 +191,7 @@ def train(
         for name in (CHECKPOINT, LAST_GOOD):
             (run.out / name).unlink(missing_ok=True)
         files.write_json(run.out / "config.json", run.config())
-    lives = make_lives(run.agent, _maker(run), run.seed_numbers, run.on_bad_input)  # type: ignore[arg-type]
+    lives = make_lives(run.agent, _maker(run), run.seed_numbers, run.on_bad_input)
     bins, checkpoints = Bins(run.frames), _Checkpoints(run)
     frame, sick = checkpoints.read(lives, bins) if run.resume else (0, {})
     if frame == 0:
