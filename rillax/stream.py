@@ -101,17 +101,17 @@ def is_sick(metrics: dict[str, Float[Array, ""]]) -> Bool[Array, ""]:
 
 
 @cache
-def _shapes(agent: Agent, env: Environment) -> Tally:
-    """The shapes of one step's tally."""
+def _shapes(agent: Agent, env: Environment, precision: Any) -> Tally:
+    """The shapes of one step's tally, in the precision that is in force."""
+    del precision  # only part of the cache's key
     life = jax.eval_shape(partial(begin, agent, env), jax.random.key(0))
     return jax.eval_shape(partial(step, agent, env), life)[1]
 
 
 def no_tally(agent: Agent, env: Environment, seeds: int) -> Tally:
     """The tally of no frames."""
-    return jax.tree.map(
-        lambda leaf: jnp.zeros((seeds, *leaf.shape), leaf.dtype), _shapes(agent, env)
-    )
+    shapes = _shapes(agent, env, jnp.result_type(float))
+    return jax.tree.map(lambda leaf: jnp.zeros((seeds, *leaf.shape), leaf.dtype), shapes)
 
 
 @partial(jax.jit, static_argnums=(0, 1), donate_argnums=(2, 3))

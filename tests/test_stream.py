@@ -14,9 +14,11 @@ AGENT = QRC(network=Architecture(width=8, hidden=6), q_step_size=1e-2, epsilon_f
 ENV = MemoryChain(4)
 
 
-@jax.jit
-def start(keys):
+def begin_all(keys):
     return jax.vmap(lambda key: begin(AGENT, ENV, key))(keys)
+
+
+start = jax.jit(begin_all)
 
 
 def keys(*seeds):
@@ -46,15 +48,23 @@ def test_any_cut_into_calls_gives_the_same_bits():
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize(("frames", "rtol"), [(40, 1e-4), (500, 2e-2)])
-def test_a_seed_in_company_gives_what_it_gives_alone(frames, rtol):
-    """Rounding grows with time, with steps as large as these; the actions stay the same."""
-    together, tally = live(AGENT, ENV, start(keys(5, 6, 7)), frames)
+def test_a_seed_in_company_gives_what_it_gives_alone(x64):
+    """In double precision, so that learning does not blow rounding up into a difference."""
+    together, tally = live(AGENT, ENV, start(keys(5, 6, 7)), 500)
     for i, seed in enumerate((5, 6, 7)):
-        alone, tally_alone = live(AGENT, ENV, start(keys(seed)), frames)
+        alone, tally_alone = live(AGENT, ENV, start(keys(seed)), 500)
         np.testing.assert_array_equal(tally.returns[i], tally_alone.returns[0])
         for a, b in zip(leaves(together), leaves(alone), strict=True):
-            np.testing.assert_allclose(a[i], b[0], rtol=rtol, atol=rtol * np.abs(b[0]).max())
+            np.testing.assert_allclose(a[i], b[0], rtol=1e-9, atol=1e-9 * np.abs(b[0]).max())
+
+
+def test_a_seed_in_company_gives_what_it_gives_alone_in_single_precision():
+    """Over a stretch that is short enough for rounding to stay rounding."""
+    together, _ = live(AGENT, ENV, start(keys(5, 6, 7)), 40)
+    for i, seed in enumerate((5, 6, 7)):
+        alone, _ = live(AGENT, ENV, start(keys(seed)), 40)
+        for a, b in zip(leaves(together), leaves(alone), strict=True):
+            np.testing.assert_allclose(a[i], b[0], rtol=1e-4, atol=1e-4 * np.abs(b[0]).max())
 
 
 def test_seeds_differ():
