@@ -197,8 +197,7 @@ DEMO = {
     "RTU, one-step gradient": {"cell": "rtu", "gradient": "tbptt"},
     "feed-forward": {"cell": "feedforward"},
 }
-# Units that start out remembering for 20 to 1000 steps, and layers that see all of them: what makes
-# a chain of 64 a matter of a minute. The paper's initialisation is made for shorter ones.
+# Units that start out remembering for 20 to 1000 steps, and layers that see all of them.
 DEMO_NETWORK = Architecture(r_min=0.95, r_max=0.999, sparsity=0.0)
 
 

@@ -67,8 +67,7 @@ class JaxLives:
 
     def __init__(self, agent: Agent, env: Environment, seeds: Sequence[int]):
         self.agent, self.env = agent, env
-        self._begin = lambda keys: jax.vmap(lambda key: begin(agent, env, key))(keys)
-        self.life = jax.jit(self._begin)(keys(seeds))
+        self.life = jax.jit(jax.vmap(lambda key: begin(agent, env, key)))(keys(seeds))
         self.clear()
 
     def clear(self) -> None:

@@ -61,6 +61,9 @@ def test_a_damaged_checkpoint_is_refused_and_left_alone(tmp_path, capsys):
     out = tmp_path / "x"
     flags = ["--length", "3", "--width", "8", "--hidden", "8", "--seeds", "2", "--frames", "400"]
     cli.main(["train", *flags, "--out", str(out)])
+    summary = (out / "summary.json").read_text()
+    cli.main(["train", "--resume", str(out)])  # nothing is left to do, and nothing changes
+    assert (out / "summary.json").read_text() == summary
     path = out / CHECKPOINT
     damaged = path.read_bytes()[:-9]
     path.write_bytes(damaged)
