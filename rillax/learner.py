@@ -8,6 +8,7 @@ import numpy as np
 
 from rillax import agents, checkpoint, inputs, spaces
 from rillax.inputs import BadInput, OnBadInput, as_observation, what_is_wrong
+from rillax.kernels import Program
 from rillax.packing import Packing
 
 __all__ = ["BadInput", "Learner"]
@@ -73,7 +74,7 @@ class Learner:
             state, out = function(packing.unpack(arrays), *inputs)
             return packing.pack(state), out
 
-        return jax.jit(packed, donate_argnums=0)
+        return Program(lambda wrap: wrap(packed), donate=(0,))
 
     @property
     def state(self) -> Any:

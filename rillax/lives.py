@@ -17,6 +17,7 @@ from gymnax.environments.environment import Environment
 from rillax import checkpoint, inputs, spaces
 from rillax.envs.snapshot import restore, snapshot
 from rillax.inputs import BadInput, OnBadInput
+from rillax.kernels import Program
 from rillax.packing import Packing
 from rillax.stream import Agent, Tally, begin, go_on, is_sick, no_tally
 
@@ -176,8 +177,8 @@ class HostLives:
             state, metrics, action = jax.vmap(one)(unpack(packed), pending, good, last)
             return pack(state), jax.tree.map(jnp.add, sums, metrics), action
 
-        self._act = jax.jit(act, donate_argnums=0)
-        self._learn_act = jax.jit(learn_act, donate_argnums=(0, 1))
+        self._act = Program(lambda wrap: wrap(act), donate=(0,))
+        self._learn_act = Program(lambda wrap: wrap(learn_act), donate=(0, 1))
         self._careful = jax.jit(careful, donate_argnums=(0, 1))
 
         def empty(packed: list[jax.Array], observation: jax.Array) -> Any:

@@ -1,6 +1,6 @@
 """The loop that lets an agent live in an environment, one frame at a time."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
 
@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from gymnax.environments.environment import Environment
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from rillax.kernels import Program
 
 Count = Array | np.ndarray
 
@@ -114,9 +116,8 @@ def no_tally(agent: Agent, env: Environment, seeds: int) -> Tally:
     return jax.tree.map(lambda leaf: jnp.zeros((seeds, *leaf.shape), leaf.dtype), shapes)
 
 
-@partial(jax.jit, static_argnums=(0, 1), donate_argnums=(2, 3))
 def go_on(
-    agent: Agent, env: Environment, life: Life, tally: Tally, frames: Int[Array, ""]
+    agent: Agent, env: Environment, life: Life, tally: Tally, frames: int | Int[Array, ""]
 ) -> tuple[Life, Tally]:
     """``frames`` more frames, added to a tally.
 
@@ -124,16 +125,26 @@ def go_on(
     is donated, so nothing is copied between calls. However a stretch is cut into calls, life and
     tally come out the same to the bit.
     """
+    return loop(agent, env)(life, tally, frames)
 
-    def one(life: Life, tally: Tally) -> tuple[Life, Tally]:
-        def body(_: Array, carry: tuple[Life, Tally]) -> tuple[Life, Tally]:
-            life, total = carry
-            life, tally = step(agent, env, life)
-            return life, jax.tree.map(jnp.add, total, tally)
 
-        return jax.lax.fori_loop(0, frames, body, (life, tally))
+@cache
+def loop(agent: Agent, env: Environment) -> Program:
+    """The compiled loop."""
 
-    return jax.vmap(one)(life, tally)
+    def frame(life: Life, total: Tally) -> tuple[Life, Tally]:
+        life, tally = jax.vmap(partial(step, agent, env))(life)
+        return life, jax.tree.map(jnp.add, total, tally)
+
+    def build(wrap: Callable) -> Callable:
+        body = wrap(frame)
+
+        def run(life: Life, tally: Tally, frames: Int[Array, ""]) -> tuple[Life, Tally]:
+            return jax.lax.fori_loop(0, frames, lambda _, carry: body(*carry), (life, tally))
+
+        return run
+
+    return Program(build, donate=(0, 1))
 
 
 def live(agent: Agent, env: Environment, life: Life, frames: int) -> tuple[Life, Tally]:

@@ -96,10 +96,10 @@ def test_skipping_counts_and_leaves_the_other_seeds_alone():
 def test_no_recompilation_and_no_growth():
     lives = HostLives(StreamAC(network=SMALL), [Stream()], [0])
     lives.run(3)
-    compiled = lives._learn_act._cache_size()
+    compiled = lives._learn_act.compilations()
     shapes = [leaf.shape for leaf in bits(lives)]
     lives.run(40)
-    assert lives._learn_act._cache_size() == compiled == 1
+    assert lives._learn_act.compilations() == compiled == 1
     assert [leaf.shape for leaf in bits(lives)] == shapes
 
 

@@ -8,7 +8,7 @@ import pytest
 from rillax.agents import QRC
 from rillax.envs import MemoryChain
 from rillax.networks import Architecture
-from rillax.stream import begin, go_on, live, no_tally, step
+from rillax.stream import begin, go_on, live, loop, no_tally, step
 
 AGENT = QRC(network=Architecture(width=8, hidden=6), q_step_size=1e-2, epsilon_frames=200)
 ENV = MemoryChain(4)
@@ -97,10 +97,10 @@ def test_a_tally_is_the_sum_of_its_steps():
 
 def test_no_recompilation_for_another_number_of_frames():
     life, _ = live(AGENT, ENV, start(keys(1)), 3)
-    compiled = go_on._cache_size()
+    compiled = loop(AGENT, ENV).compilations()
     for frames in (1, 7, 12):
         life, _ = live(AGENT, ENV, life, frames)
-    assert go_on._cache_size() == compiled
+    assert loop(AGENT, ENV).compilations() == compiled
 
 
 @pytest.mark.parametrize("length", [0, -2])

@@ -22,6 +22,7 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from rillax import spaces, statistics
+from rillax.kernels import after
 from rillax.networks import Architecture, Network, Stream, advance, split, start
 from rillax.updates import TraceState, cut_traces, eligibility_trace
 
@@ -157,15 +158,16 @@ class QRC:
         z, traces = self._trace().update(
             _Traced(grad_q, grad_h, h), state.traces, reset=done | ~state.greedy
         )
+        error = after(td_error, (grad_q, grad_h, grad_next))
         # - h grad q - z_h grad delta, with grad delta = discount grad_next - grad_q.
         direction_q = jax.tree.map(
-            lambda z_w, g, g_next: td_error * z_w + (z.value - h) * g - z.value * discount * g_next,
+            lambda z_w, g, g_next: error * z_w + (z.value - h) * g - z.value * discount * g_next,
             z.q,
             grad_q,
             grad_next,
         )
         direction_h = jax.tree.map(
-            lambda z_theta, g, theta: td_error * z_theta - h * g - self.regularisation * theta,
+            lambda z_theta, g, theta: error * z_theta - h * g - self.regularisation * theta,
             z.h,
             grad_h,
             h_learns,

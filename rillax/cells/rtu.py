@@ -17,6 +17,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from rillax.cells.cell import Cell, Gradient, Memory, check_gradient
+from rillax.kernels import apart
 
 Pair = tuple[Array, Array]
 
@@ -25,14 +26,50 @@ def multiply(a: Pair, b: Pair) -> Pair:
     return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
 
 
+def _unit_length(a: Pair) -> Pair:
+    """A number of modulus about one, brought back to one by a step of Newton's method."""
+    scale = 1.5 - 0.5 * (jnp.square(a[0]) + jnp.square(a[1]))
+    return scale * a[0], scale * a[1]
+
+
 def rows(a: Pair) -> Pair:
     """One number per unit, broadcast along that unit's row of B."""
     return a[0][:, None], a[1][:, None]
 
 
+class Polar(NamedTuple):
+    """The recurrence as its parameters give it: lambda = r exp(i Omega)."""
+
+    nu: Array
+    omega: Array
+    r: Array
+    rotation: Pair
+    """exp(i Omega)."""
+    gamma: Array
+
+    @property
+    def lam(self) -> Pair:
+        return self.r * self.rotation[0], self.r * self.rotation[1]
+
+
+def _polar(nu_log: Array, theta_log: Array, gain: bool) -> Polar:
+    @apart
+    def polar(nu_log: Array, theta_log: Array) -> Polar:
+        nu, omega = jnp.exp(nu_log), jnp.exp(theta_log)
+        # 1 - r first: next to r = 1, 1 - exp(-nu) would be all cancellation.
+        loss = -jnp.expm1(-nu)
+        gamma = jnp.sqrt(loss * (2 - loss)) if gain else jnp.ones_like(nu)
+        return Polar(nu, omega, 1 - loss, (jnp.cos(omega), jnp.sin(omega)), gamma)
+
+    return polar(nu_log, theta_log)
+
+
 class Coefficients(NamedTuple):
     """The recurrence's coefficients and their derivatives with respect to nu_log and theta_log."""
 
+    r: Array
+    rotation: Pair
+    """exp(i Omega)."""
     lam: Pair
     gamma: Array
     dlam_dnu: Pair
@@ -92,19 +129,16 @@ class _RTU(Cell):
         zero = jnp.zeros_like(self.nu_log)
         return zero, zero
 
-    def recurrence(self) -> tuple[Pair, Array]:
-        """Lambda and gamma."""
-        nu, omega = jnp.exp(self.nu_log), jnp.exp(self.theta_log)
-        r = jnp.exp(-nu)
-        lam = r * jnp.cos(omega), r * jnp.sin(omega)
-        # sqrt(1 - r^2), without the cancellation when r is close to one.
-        return lam, jnp.sqrt(-jnp.expm1(-2 * nu)) if self.gain else jnp.ones_like(nu)
+    def polar(self) -> Polar:
+        return _polar(self.nu_log, self.theta_log, self.gain)
 
     def coefficients(self) -> Coefficients:
-        nu, omega = jnp.exp(self.nu_log), jnp.exp(self.theta_log)
-        lam, gamma = self.recurrence()
-        dgamma_dnu = nu * jnp.exp(-2 * nu) / gamma if self.gain else jnp.zeros_like(nu)
+        nu, omega, r, rotation, gamma = polar = self.polar()
+        lam = polar.lam
+        dgamma_dnu = nu * jnp.square(r) / gamma if self.gain else jnp.zeros_like(nu)
         return Coefficients(
+            r=r,
+            rotation=rotation,
             lam=lam,
             gamma=gamma,
             dlam_dnu=(-nu * lam[0], -nu * lam[1]),
@@ -122,11 +156,24 @@ class _RTU(Cell):
 
 
 class LinearSensitivity(NamedTuple):
-    """dh/dpsi for the linear unit. h is analytic in B, so dh/dB_real = E and dh/dB_imag = i E."""
+    """dh/dpsi for the linear unit. h is analytic in B: with dh/dB_real = D, dh/dB_imag = i D.
+
+    D_t = lambda_t D_{t-1} + gamma_t x_t is kept in a frame that turns with the unit: D = turn E,
+    where ``turn`` is the product of all exp(i Omega) so far. What is left to E is
+
+        E_t = r_t E_{t-1} + gamma_t conj(turn_t) x_t
+
+    whose real and imaginary part do not mix: each large array is updated in place, in one pass.
+    """
 
     nu_log: Pair
     theta_log: Pair
     E: Pair
+    turn: Pair
+
+    def of_B_real(self) -> Pair:
+        """dh/dB_real, out of the turning frame."""
+        return multiply(rows(self.turn), self.E)
 
 
 class LinearRTU(_RTU):
@@ -142,7 +189,8 @@ class LinearRTU(_RTU):
         super().__init__(inputs, units, key=key, **settings)
 
     def step(self, hidden: Pair, x: Array) -> Pair:
-        lam, gamma = self.recurrence()
+        polar = self.polar()
+        lam, gamma = polar.lam, polar.gamma
         u, rotated = self.drive(x), multiply(lam, hidden)
         return rotated[0] + gamma * u[0], rotated[1] + gamma * u[1]
 
@@ -151,7 +199,8 @@ class LinearRTU(_RTU):
 
     def initial_sensitivity(self) -> LinearSensitivity:
         unit, row = jnp.zeros_like(self.nu_log), jnp.zeros_like(self.B_real)
-        return LinearSensitivity((unit, unit), (unit, unit), (row, row))
+        turn = jnp.ones_like(unit), unit
+        return LinearSensitivity((unit, unit), (unit, unit), (row, row), turn)
 
     def advance_exactly(self, memory: Memory, x: Array) -> Memory:
         c = self.coefficients()
@@ -161,19 +210,23 @@ class LinearRTU(_RTU):
 
         nu, through_lam = multiply(c.lam, s.nu_log), multiply(c.dlam_dnu, h)
         theta, through_phase = multiply(c.lam, s.theta_log), multiply(c.dlam_dtheta, h)
-        E = multiply(rows(c.lam), s.E)
+        turn = _unit_length(multiply(s.turn, c.rotation))
+        r, driven = c.r[:, None], (c.gamma * turn[0], -c.gamma * turn[1])
         sensitivity = LinearSensitivity(
             nu_log=(
                 nu[0] + through_lam[0] + c.dgamma_dnu * u[0],
                 nu[1] + through_lam[1] + c.dgamma_dnu * u[1],
             ),
             theta_log=(theta[0] + through_phase[0], theta[1] + through_phase[1]),
-            E=(E[0] + c.gamma[:, None] * x, E[1]),
+            E=(r * s.E[0] + driven[0][:, None] * x, r * s.E[1] + driven[1][:, None] * x),
+            turn=turn,
         )
         return Memory(hidden, sensitivity)
 
     def contract(self, g: Pair, sensitivity: LinearSensitivity) -> Self:
-        s, (g_real, g_imag) = sensitivity, rows(g)
+        s = sensitivity
+        # The frame of E turns with the unit; turning g back instead costs one number per unit.
+        g_real, g_imag = rows(apart(multiply)((s.turn[0], -s.turn[1]), g))
         return self.with_gradient(
             nu_log=g[0] * s.nu_log[0] + g[1] * s.nu_log[1],
             theta_log=g[0] * s.theta_log[0] + g[1] * s.theta_log[1],
@@ -198,7 +251,8 @@ class NonlinearRTU(_RTU):
         super().__init__(inputs, units, key=key, **settings)
 
     def step(self, hidden: Pair, x: Array) -> Pair:
-        lam, gamma = self.recurrence()
+        polar = self.polar()
+        lam, gamma = polar.lam, polar.gamma
         u, rotated = self.drive(x), multiply(lam, hidden)
         real, imag = rotated[0] + gamma * u[0], rotated[1] + gamma * u[1]
         return self.activation(real), self.activation(imag)

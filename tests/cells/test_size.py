@@ -13,7 +13,7 @@ def reals(tree):
 @pytest.mark.parametrize(("inputs", "units"), [(64, 192), (3, 5), (64, 1024)])
 def test_linear_rtu_carries_one_complex_trace_per_entry_of_B(inputs, units):
     cell = LinearRTU(inputs, units, key=jax.random.key(0))
-    assert reals(cell.initial_memory().sensitivity) == 2 * inputs * units + 4 * units
+    assert reals(cell.initial_memory().sensitivity) == 2 * inputs * units + 6 * units
 
 
 def test_sensitivity_grows_linearly_with_width():

@@ -1,0 +1,119 @@
+"""A whole step of an agent as one machine-code function, where XLA can.
+
+XLA runs a program on a CPU as a graph of a few hundred small tasks, handed out to threads. A step
+of a streaming agent is too short for that: managing the tasks costs about as much as they do, and
+a second thread makes it slower still. XLA has a way to emit a called function as a single kernel,
+meant for small ones; this module asks for it, and falls back to an ordinary program where it is
+refused (some operations, a convolution for one, exist only as tasks) and on other hardware.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from jax.experimental.xla_metadata import set_xla_metadata
+
+_ASK = {"xla_cpu_small_call": "true", "inlineable": "false"}
+# A library kernel for reductions that such a function cannot contain.
+_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": ""}
+
+Function = Callable[..., Any]
+
+
+def one_kernel(function: Function) -> Function:
+    """The same function; inside a compiled program XLA emits it as a single kernel."""
+
+    @jax.jit
+    def plain_inside(*args: Any) -> Any:
+        with set_xla_metadata(**dict.fromkeys(_ASK)):  # no functions within the function
+            return function(*args)
+
+    def asked(*args: Any) -> Any:
+        with set_xla_metadata(**_ASK):
+            return plain_inside(*args)
+
+    return asked
+
+
+def apart(function: Function) -> Function:
+    """The same function, its results computed once and kept.
+
+    Left to itself the compiler would compute them anew inside everything that uses them.
+    """
+    jitted = jax.jit(function)
+
+    def called(*args: Any) -> Any:
+        with set_xla_metadata(inlineable="false"):
+            return jitted(*args)
+
+    return called
+
+
+def after(value: jax.Array, tree: Any) -> jax.Array:
+    """A number, not known before every array of the tree is.
+
+    An update that waits for the whole gradient may overwrite the parameters where they are; else
+    they would be copied first, for the part of the gradient that could still want the old ones.
+    """
+    return value + 0 * sum(leaf.ravel()[0] for leaf in jax.tree.leaves(tree))
+
+
+class Program:
+    """A jitted function of which some part is one kernel, if it can be.
+
+    ``build`` makes the function, given what to wrap around that part.
+    """
+
+    def __init__(
+        self, build: Callable[[Callable[[Function], Function]], Function], donate: tuple[int, ...]
+    ):
+        self._plain: Any = jax.jit(build(lambda function: function), donate_argnums=donate)
+        self._fast: Any = None
+        self._tried = False
+        if jax.default_backend() == "cpu":
+            self._fast = jax.jit(
+                build(one_kernel), donate_argnums=donate, compiler_options=_OPTIONS
+            )
+
+    def __call__(self, *args: Any) -> Any:
+        if self._tried:
+            return (self._fast or self._plain)(*args)
+        self._tried = True
+        if self._fast is not None:
+            try:
+                if _TASKS.isdisjoint(_primitives(self._fast.trace(*args).jaxpr)):
+                    return self._fast(*args)
+            except jax.errors.JaxRuntimeError as error:
+                # Only the compiler's refusal: nothing has run then, and no argument is used up.
+                if not any(sign in str(error) for sign in _REFUSALS):
+                    raise
+            self._fast = None
+        return self._plain(*args)
+
+    def compilations(self) -> int:
+        """How many programs have been compiled, one for each set of shapes."""
+        return (self._fast or self._plain)._cache_size()
+
+
+# What XLA has only as tasks of their own, and how it says so of something that is not listed here.
+_TASKS = {
+    *("sort", "top_k", "approx_top_k", "fft", "cholesky", "lu", "qr", "householder_product"),
+    *("eigh", "eig", "svd", "schur", "tridiagonal", "triangular_solve", "ffi_call"),
+    *("pure_callback", "io_callback", "debug_callback"),
+}
+_REFUSALS = ("UNIMPLEMENTED", "Failed to materialize symbols", "No such compile option")
+
+
+def _primitives(jaxpr: Any) -> set[str]:
+    """The names of all operations in a program, in its loops and branches too."""
+    names = set()
+    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
+        names.add(equation.primitive.name)
+        for inner in jax.tree.leaves(equation.params, is_leaf=_is_program):
+            if _is_program(inner):
+                names |= _primitives(inner)
+    return names
+
+
+def _is_program(value: Any) -> bool:
+    return hasattr(value, "eqns") or hasattr(value, "jaxpr")

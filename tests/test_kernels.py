@@ -1,0 +1,53 @@
+"""One kernel where XLA can, an ordinary program where it cannot, the same numbers either way."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from rillax import kernels
+from rillax.kernels import Program, after, apart
+
+
+def program(function):
+    return Program(lambda wrap: wrap(function), donate=())
+
+
+def test_one_kernel_gives_what_the_plain_program_gives():
+    def function(x):
+        return jnp.tanh(x @ x.T), jnp.sum(jnp.where(x > 0, x, 0))
+
+    x = jax.random.normal(jax.random.key(0), (5, 7))
+    fast = program(function)
+    for got, expected in zip(fast(x), jax.jit(function)(x), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-6)
+    assert fast.compilations() == 1
+
+
+@pytest.mark.parametrize("function", [jnp.sort, jnp.linalg.cholesky, jnp.fft.fft])
+def test_what_a_kernel_cannot_hold_runs_as_an_ordinary_program(function, capfd):
+    def looped(x):
+        return jax.lax.fori_loop(0, 2, lambda _, y: function(x) + 0 * y, 0 * function(x))
+
+    x = 2 * jnp.eye(6)
+    np.testing.assert_allclose(program(looped)(x), function(x), rtol=1e-6)
+    assert capfd.readouterr().err == ""
+
+
+def test_what_the_compiler_refuses_runs_as_an_ordinary_program(monkeypatch):
+    monkeypatch.setattr(kernels, "_TASKS", set())
+    x = jax.random.normal(jax.random.key(0), (6, 6))
+    np.testing.assert_array_equal(program(jnp.sort)(x), jnp.sort(x))
+
+
+def test_apart_and_after_change_no_number():
+    x = jnp.arange(4.0)
+    np.testing.assert_array_equal(apart(jnp.cumsum)(x), jnp.cumsum(x))
+    assert after(x[2], {"gradient": x}) == 2.0
+
+
+def test_apart_differentiates_and_batches():
+    def cube(x):
+        return apart(lambda x: x**3)(x)
+
+    np.testing.assert_allclose(jax.vmap(jax.grad(cube))(jnp.arange(3.0)), [0.0, 3.0, 12.0])
