@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.floor import like, touch
-from benchmarks.timing import microseconds_per_frame
+from rillax.experiments.timing import microseconds_per_frame
 from rillax import envs
 from rillax.agents import QRC, StreamAC
 from rillax.experiments import presets

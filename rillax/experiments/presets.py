@@ -1,11 +1,11 @@
-"""The settings that the paper gives each agent in each environment (Appendix A)."""
+"""The settings that the paper gives each agent in each environment, for a run of one's own."""
 
 from typing import Any
 
 from rillax import envs
 from rillax.agents import AGENTS, QRC, StreamAC
+from rillax.experiments import tables
 from rillax.names import choose
-from rillax.networks import Architecture
 
 Agent = QRC | StreamAC
 
@@ -19,21 +19,21 @@ def paper(agent: str, env: str, frames: int) -> Agent:
     choose("agent", agent, AGENTS)
     if not envs.is_gymnasium(env):
         choose("environment", env, envs.names())
-    network = Architecture(activation="tanh" if env in envs.MUJOCO else "leaky_relu")
-    return _qrc(env, network, frames) if agent == "qrc" else _stream_ac(env, network)
+    settings, network = settings_for(agent, env, frames)
+    return tables.build(agent, settings, network)
 
 
-def _qrc(env: str, network: Architecture, frames: int) -> QRC:
-    """Tables 1, 2 and 6 differ in how long epsilon takes to fall; the rest are QRC's defaults."""
-    share = 0.2 if env in envs.POPGYM else 0.1
-    return QRC(network=network, epsilon_frames=max(1, round(share * frames)))
+def settings_for(agent: str, env: str, frames: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings of an agent and of its networks; an agent without a table keeps its own."""
+    network = dict(tables.CONTINUOUS if env in envs.MUJOCO else tables.DISCRETE)
+    table = tables.table_for(agent, family(env))
+    return ({} if table is None else table.settings_for(frames)), network
 
 
-def _stream_ac(env: str, network: Architecture) -> StreamAC:
-    """Tables 3 (StreamAC's defaults), 4 and 5."""
-    settings: dict[str, Any] = {}
+def family(env: str) -> str:
+    """The family of environments whose table applies."""
     if env in envs.MUJOCO:
-        settings = {"entropy": 0.01, "actor_kappa": 1.5, "critic_kappa": 1.0}
-    elif env in ("MemoryChain", "KMemoryChain"):
-        settings = {"entropy": 0.01, "trace_decay": 0.95}
-    return StreamAC(network=network, **settings)
+        return "MuJoCo"
+    if env in envs.POPGYM:
+        return "POPGym"
+    return env
