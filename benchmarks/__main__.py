@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.floor import like, touch
-from rillax.experiments.timing import microseconds_per_frame
 from rillax import envs
 from rillax.agents import QRC, StreamAC
 from rillax.experiments import presets
+from rillax.experiments.timing import microseconds_per_frame
 from rillax.lives import HostLives, JaxLives
 
 OUT = Path("bench.json")

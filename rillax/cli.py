@@ -95,6 +95,10 @@ class _Flags:
     """A checkpoint this often; less often if writing one takes long."""
     on_bad_input: Literal["raise", "skip"] = "raise"
     """What to do with a NaN or infinite observation or reward of a Gymnasium environment."""
+    tensorboard: bool = False
+    """Write the metrics for TensorBoard as well (extra: tensorboard)."""
+    wandb: str | None = None
+    """Send the metrics to this project of Weights & Biases as well (extra: wandb)."""
     overwrite: bool = False
     """Replace the results of an earlier run in --out."""
 
@@ -171,6 +175,8 @@ def _parse_run(argv: list[str]) -> Run:
         seed=flags.seed,
         checkpoint_seconds=flags.checkpoint_seconds,
         on_bad_input=flags.on_bad_input,
+        tensorboard=flags.tensorboard,
+        wandb=flags.wandb,
         overwrite=flags.overwrite,
     )
 

@@ -271,13 +271,12 @@ class Override:
     network: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, cell: GridCell) -> GridCell:
-        if not fnmatchcase(cell.name, self.cells):
+        work = cell.work
+        if not fnmatchcase(cell.name, self.cells) or not isinstance(work, Training):
             return cell
-        settings = {**getattr(cell.work, "settings", {}), **self.settings}
-        network = {**cell.work.network, **self.network}
-        return dataclasses.replace(
-            cell, work=dataclasses.replace(cell.work, settings=settings, network=network)
-        )
+        settings, network = {**work.settings, **self.settings}, {**work.network, **self.network}
+        work = dataclasses.replace(work, settings=settings, network=network)
+        return dataclasses.replace(cell, work=work)
 
 
 OVERRIDES: tuple[Override, ...] = ()

@@ -89,6 +89,11 @@ class Bins:
             per_frame = {name: sums[name] / sums["frames"] for name in sorted(rest)}
         return {"frames": sums["frames"], "episodes": sums["episodes"], **per_episode, **per_frame}
 
+    def latest(self) -> dict[str, np.ndarray]:
+        """The means of the newest bin, an array over seeds each."""
+        newest = Bins(self.frames, self.count, self._sums[-1:]).columns()
+        return {name: values[0] for name, values in newest.items() if name != "frames"}
+
     def latest_return(self) -> float:
         """The mean return of the newest bin in which an episode ended; NaN before the first."""
         for sums in reversed(self._sums[-10:]):

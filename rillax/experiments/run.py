@@ -17,7 +17,7 @@ from gymnax.environments.environment import Environment
 import rillax
 from rillax import agents, checkpoint, envs, files
 from rillax.checkpoint import CheckpointError
-from rillax.experiments import figures, presets
+from rillax.experiments import figures, presets, trackers
 from rillax.experiments.results import Bins, iqm, number, standard_error, write_table
 from rillax.inputs import OnBadInput
 from rillax.lives import Lives, make_lives
@@ -61,6 +61,10 @@ class Run:
     env_settings: dict[str, Any] = field(default_factory=dict)
     checkpoint_seconds: float = 60.0
     on_bad_input: OnBadInput = "raise"
+    tensorboard: bool = False
+    """Also write the metrics for TensorBoard."""
+    wandb: str | None = None
+    """The project of Weights & Biases that the metrics also go to."""
     overwrite: bool = False
     resume: bool = False
 
@@ -91,6 +95,8 @@ class Run:
             "seed": self.seed,
             "checkpoint_seconds": self.checkpoint_seconds,
             "on_bad_input": self.on_bad_input,
+            "tensorboard": self.tensorboard,
+            "wandb": self.wandb,
             "rillax": rillax.__version__,
             "jax": jax.__version__,
             "python": platform.python_version(),
@@ -113,6 +119,8 @@ class Run:
                 seed=config["seed"],
                 checkpoint_seconds=config["checkpoint_seconds"],
                 on_bad_input=config["on_bad_input"],
+                tensorboard=config.get("tensorboard", False),
+                wandb=config.get("wandb"),
                 resume=True,
             )
         except OSError as error:
@@ -128,6 +136,7 @@ def prepare(run: Run) -> None:
     if isinstance(env, Environment):
         spaces = tuple(space(env.default_params) for space in spaces)
     jax.eval_shape(lambda key: run.agent.init(key, *spaces), jax.random.key(0))
+    trackers.require(run.tensorboard, run.wandb)
     files.claim(run.out, overwrite=run.overwrite or run.resume)
 
 
@@ -197,6 +206,15 @@ def train(
     outcome = run.out / "summary.json"
     if frame == run.frames and outcome.exists():
         return json.loads(outcome.read_text()), bins  # there is nothing left to do
+    track = trackers.Trackers(
+        run.out,
+        title=run.title(),
+        config=run.config(),
+        seeds=run.seed_numbers,
+        tensorboard=run.tensorboard,
+        wandb=run.wandb,
+        first_frame=frame,
+    )
     if frame == 0:
         lives.run(0)  # compiles
 
@@ -212,10 +230,12 @@ def train(
             checkpoints.keep_last_good()
             sick |= found
         if bins.is_edge(frame):
+            track(frame, bins.latest())
             lives.clear()
         report(Progress(frame, bins.latest_return(), rate * run.seeds))
         checkpoints.write_if_due(lives, bins, frame, sick)
     seconds = time.perf_counter() - started
+    track.close()
     checkpoints.write(lives, bins, frame, sick)
     summary = write_outcome(run, bins, frame, (frame - first) / seconds, list(sick.values()))
     if len(sick) == run.seeds:
