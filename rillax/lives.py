@@ -23,6 +23,8 @@ from rillax.stream import Agent, Tally, begin, go_on, is_sick, no_tally
 
 Arrays = dict[str, np.ndarray]
 _DIVERGED = "diverged"
+_ONCE = {"xla_backend_optimization_level": 1}
+"""How to compile what runs once: optimising it takes longer than running it."""
 
 
 class Lives(Protocol):
@@ -68,7 +70,8 @@ class JaxLives:
 
     def __init__(self, agent: Agent, env: Environment, seeds: Sequence[int]):
         self.agent, self.env = agent, env
-        self.life = jax.jit(jax.vmap(lambda key: begin(agent, env, key)))(keys(seeds))
+        first = jax.jit(jax.vmap(lambda key: begin(agent, env, key)), compiler_options=_ONCE)
+        self.life = first(keys(seeds))
         self.clear()
 
     def clear(self) -> None:
@@ -105,7 +108,8 @@ class HostLives:
             inputs.first(self.action_space) if spaces.is_discrete(self.action_space) else None
         )
         state = jax.jit(
-            jax.vmap(lambda key: agent.init(key, self.observation_space, self.action_space))
+            jax.vmap(lambda key: agent.init(key, self.observation_space, self.action_space)),
+            compiler_options=_ONCE,
         )(keys(seeds))
         self._packing = Packing(state)
         self._packed = self._packing.pack(state)
