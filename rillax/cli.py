@@ -1,19 +1,16 @@
-"""The command line: ``rillax train``, ``rillax demo``, ``rillax envs``, ``rillax agents``."""
+"""The command line: ``rillax train``, ``rillax demo``, ``rillax envs``, ``rillax agents``.
+
+The paper as commands (``rillax reproduce`` and what reads its results) is in ``commands.py``.
+"""
 
 import argparse
 import dataclasses
-import io
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
-from typing import Any, Literal, NoReturn, TypeVar, get_args
+from typing import Any, Literal, get_args
 
-import tyro
-from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 from rich.table import Table
@@ -21,6 +18,7 @@ from rich.table import Table
 from rillax import envs
 from rillax.agents import AGENTS
 from rillax.checkpoint import CheckpointError
+from rillax.commands import COMMANDS
 from rillax.experiments import figures, presets
 from rillax.experiments.run import (
     CHECKPOINT,
@@ -35,18 +33,21 @@ from rillax.experiments.run import (
 from rillax.files import OutputError
 from rillax.names import choose
 from rillax.networks import Architecture, CellName, Gradient
+from rillax.terminal import INTERRUPTED, console, fail, interruptible, parse, say
 
-INTERRUPTED = 130
-USAGE = 2
 DIVERGED = 3
-console = Console(highlight=False)
-T = TypeVar("T")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point of the ``rillax`` command."""
     argv = list(sys.argv[1:] if argv is None else argv)
-    commands = {"train": _train, "demo": _demo, "envs": _envs, "agents": _agents}
+    commands = {
+        "train": _train,
+        "demo": _demo,
+        "envs": _envs,
+        "agents": _agents,
+        **COMMANDS,
+    }
     parser = argparse.ArgumentParser(
         prog="rillax",
         description="Streaming reinforcement learning under partial observability.",
@@ -57,18 +58,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         commands[command](argv[1:])
     except (ValueError, OutputError, CheckpointError, ModuleNotFoundError) as error:
-        _fail(str(error))
+        fail(str(error))
     except Diverged as error:
-        _fail(str(error), DIVERGED)
-
-
-def _say(*what: Any) -> None:
-    console.print(*what, soft_wrap=True)
-
-
-def _fail(message: str, code: int = USAGE) -> NoReturn:
-    print(f"rillax: {message}", file=sys.stderr)
-    sys.exit(code)
+        fail(str(error), DIVERGED)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,17 +98,17 @@ class _Flags:
 def _train(argv: list[str]) -> None:
     run = _parse_resume(argv) if argv[:1] == ["--resume"] else _parse_run(argv)
     prepare(run)
-    with _interruptible() as stop, _bars() as bars:
+    with interruptible() as stop, _bars() as bars:
         summary, _ = train(run, _bar(bars, run), stop)
-    _say(
+    say(
         f"final return {shown(summary['final_return_iqm'])} (IQM of {run.seeds} seeds), "
         f"{summary['frames_per_second'] or 0:,.0f} frames/s"
     )
     for lost in summary["diverged"]:
-        _say(f"seed {lost['seed']} diverged at frame {lost['frame']}: left out")
-    _say(f"wrote {run.out}/: config.json, metrics.parquet, curve.png, summary.json, {CHECKPOINT}")
+        say(f"seed {lost['seed']} diverged at frame {lost['frame']}: left out")
+    say(f"wrote {run.out}/: config.json, metrics.parquet, curve.png, summary.json, {CHECKPOINT}")
     if not summary["complete"]:
-        _say(
+        say(
             f"stopped at frame {summary['frames']:,} of {run.frames:,}; "
             f"rillax train --resume {run.out} goes on"
         )
@@ -162,7 +154,7 @@ def _parse_run(argv: list[str]) -> Run:
         run: _Flags
         settings: type(defaults)  # type: ignore[valid-type]
 
-    chosen = _parse(Train, argv, "rillax train", Train(_Flags(), defaults))
+    chosen = parse(Train, argv, "rillax train", Train(_Flags(), defaults))
     flags = chosen.run
     given = {name: getattr(flags, name) for name in ("length", "memory")}
     return Run(
@@ -208,13 +200,13 @@ DEMO_NETWORK = Architecture(r_min=0.95, r_max=0.999, sparsity=0.0)
 
 
 def _demo(argv: list[str]) -> None:
-    demo = _parse(_Demo, argv, "rillax demo", _Demo())
+    demo = parse(_Demo, argv, "rillax demo", _Demo())
     runs = {label: _demo_run(demo, network) for label, network in DEMO.items()}
-    _say(
+    say(
         f"MemoryChain: a cue at the start, {demo.length} steps of silence, one question. "
         "Random play returns 0, a perfect memory 1."
     )
-    with _interruptible() as stop, _bars() as bars, ThreadPoolExecutor(2) as pool:
+    with interruptible() as stop, _bars() as bars, ThreadPoolExecutor(2) as pool:
         # The compiled loop runs outside the interpreter's lock: two threads use two cores.
         tasks = {
             label: pool.submit(train, run, _bar(bars, run, label), stop)
@@ -225,11 +217,11 @@ def _demo(argv: list[str]) -> None:
     for label, (summary, _) in outcomes.items():
         each = "  ".join(shown(value) for value in summary["final_return_per_seed"])
         table.add_row(label, shown(summary["final_return_iqm"]), each)
-    _say(table)
+    say(table)
     picture = demo.out / "memory.png"
     curves = {label: curve(bins) for label, (_, bins) in outcomes.items() if bins.columns()}
     figures.draw_curves(picture, curves, f"MemoryChain, {demo.length} steps to remember")
-    _say(f"picture: {picture}")
+    say(f"picture: {picture}")
     if stop.is_set():
         sys.exit(INTERRUPTED)
 
@@ -247,55 +239,15 @@ def _demo_run(demo: _Demo, network: dict[str, Any]) -> Run:
     )
 
 
-def _parse(cls: type[T], argv: list[str], prog: str, default: T) -> T:
-    """The flags as a dataclass. What tyro has to say of a mistake is put into one line."""
-    said = io.StringIO()
-    try:
-        with redirect_stderr(said):
-            return tyro.cli(
-                cls,
-                args=argv,
-                prog=prog,
-                default=default,
-                config=(tyro.conf.OmitArgPrefixes, tyro.conf.SuppressFixed),
-            )
-    except SystemExit as end:
-        if not end.code:
-            raise
-    lines = [line.strip(" │") for line in said.getvalue().splitlines()]
-    body = [line for line in lines if line and line[0] not in "╭╰─" and "full helptext" not in line]
-    _fail(f"{' '.join(body)} ({prog} --help lists the flags)")
-
-
 def _envs(argv: list[str]) -> None:
     """List the environments."""
-    _say("\n".join(envs.names()))
+    say("\n".join(envs.names()))
 
 
 def _agents(argv: list[str]) -> None:
     """List the agents, each with the first line of its description."""
     for name, cls in AGENTS.items():
-        _say(f"{name}: {(sys.modules[cls.__module__].__doc__ or '').splitlines()[0]}")
-
-
-@contextmanager
-def _interruptible() -> Iterator[threading.Event]:
-    """An event that the first Ctrl-C (or SIGTERM) sets; the second one has its usual effect."""
-    stop = threading.Event()
-    signals = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.getsignal(number) for number in signals}
-
-    def handle(number: int, frame: Any) -> None:
-        stop.set()
-        signal.signal(number, before[signal.Signals(number)])
-
-    for number in signals:
-        signal.signal(number, handle)
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        say(f"{name}: {(sys.modules[cls.__module__].__doc__ or '').splitlines()[0]}")
 
 
 def _bars() -> Bars:
@@ -323,6 +275,6 @@ def _bar(bars: Bars, run: Run, label: str | None = None) -> Callable[[Progress],
         bars.update(task, completed=progress.frames, rate=rate, value=value)
         if not console.is_terminal and progress.frames * 10 // run.frames > tenths:
             tenths = progress.frames * 10 // run.frames
-            _say(f"{label}: {10 * tenths} %, {rate}, return {value}")
+            say(f"{label}: {10 * tenths} %, {rate}, return {value}")
 
     return report

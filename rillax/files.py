@@ -46,5 +46,9 @@ def write(path: Path, save: Callable[[Path], Any]) -> None:
         beside.unlink(missing_ok=True)
 
 
+def write_bytes(path: Path, value: bytes) -> None:
+    write(path, lambda beside: beside.write_bytes(value))
+
+
 def write_json(path: Path, value: Any) -> None:
     write(path, lambda beside: beside.write_text(json.dumps(value, indent=2) + "\n"))

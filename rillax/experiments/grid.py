@@ -321,6 +321,8 @@ MINIATURE = (
 )
 """Cells that show every figure and every agent."""
 MINIATURE_SEEDS, MINIATURE_FRAMES = 2, 2_000
+MINIATURE_SETTINGS: dict[str, Mapping[str, Any]] = {"ppo": {"rollout": 128, "minibatches": 4}}
+"""A run of so few frames is to see several rollouts."""
 MINIATURE_WIDTHS, MINIATURE_SECONDS, MINIATURE_REPEATS = (8, 16, 32), 0.05, 3
 
 
@@ -340,9 +342,7 @@ def select(
         chosen = {name: chosen[name]}
     if miniature:
         seeds, frames = seeds or MINIATURE_SEEDS, frames or MINIATURE_FRAMES
-        chosen = {
-            n: change(_keep(figure, MINIATURE), _shorten_timing) for n, figure in chosen.items()
-        }
+        chosen = {n: change(_keep(figure, MINIATURE), _shorten) for n, figure in chosen.items()}
     only = list(only)
     chosen = {n: _keep(figure, only) for n, figure in chosen.items()}
     for pattern in only:
@@ -372,15 +372,18 @@ def _matches(cell: GridCell, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(cell.name, pattern) for pattern in patterns)
 
 
-def _shorten_timing(cell: GridCell) -> GridCell:
-    if not isinstance(cell.work, Timing):
-        return cell
-    work = dataclasses.replace(
-        cell.work,
-        widths=MINIATURE_WIDTHS,
-        seconds=MINIATURE_SECONDS,
-        repeats=MINIATURE_REPEATS,
-    )
+def _shorten(cell: GridCell) -> GridCell:
+    work = cell.work
+    if isinstance(work, Timing):
+        work = dataclasses.replace(
+            work,
+            widths=MINIATURE_WIDTHS,
+            seconds=MINIATURE_SECONDS,
+            repeats=MINIATURE_REPEATS,
+        )
+    else:
+        settings = {**work.settings, **MINIATURE_SETTINGS.get(work.agent, {})}
+        work = dataclasses.replace(work, settings=settings)
     return dataclasses.replace(cell, work=work)
 
 

@@ -1,0 +1,183 @@
+"""Where cells run: in processes on this machine, one per core, or as tasks of a Ray cluster."""
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from rillax.experiments import store
+from rillax.experiments.work import Options, be_quiet_and_single, work
+
+Outcome = dict[str, Any]
+RETRIES = 10
+"""How often Ray starts a cell again elsewhere when its node is lost."""
+
+
+class Engine(Protocol):
+    """Starts cells, and says which have ended and how."""
+
+    slots: int
+    """How many cells run at once."""
+    at_once: bool
+    """Whether a cell that was given to it runs from then on, or waits its turn there."""
+
+    @property
+    def room(self) -> bool:
+        """Whether another cell can be given to it now."""
+        ...
+
+    def start(self, name: str, directory: Path, *, alone: bool = False) -> None: ...
+
+    def wait(self, seconds: float) -> dict[str, Outcome]:
+        """The cells that ended, after at most so many seconds."""
+        ...
+
+    def stop(self) -> None:
+        """Ask every cell to write a checkpoint and end; ``wait`` says when they have."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Local:
+    """One process for each core, pinned to it."""
+
+    at_once = True
+
+    def __init__(self, options: Options, workers: int | None = None):
+        cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        cores = cores or list(range(os.cpu_count() or 1))
+        if workers is not None and workers < 1:
+            raise ValueError(f"workers must be at least 1, got {workers}")
+        self._free = [cores[i % len(cores)] for i in range(workers or len(cores))]
+        self._options = json.dumps(dataclasses.asdict(options))
+        self._running: dict[str, tuple[subprocess.Popen, int, Path]] = {}
+        self.slots = len(self._free)
+
+    @property
+    def room(self) -> bool:
+        return bool(self._free)
+
+    def start(self, name: str, directory: Path, *, alone: bool = False) -> None:
+        core = self._free.pop()
+        command = [sys.executable, "-m", "rillax.experiments.work", str(directory)]
+        command += ["--options", self._options, "--core", str(core)]
+        with open(directory / store.LOG, "a") as log:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C goes to the runner, which tells its workers
+            )
+        self._running[name] = process, core, directory
+
+    def wait(self, seconds: float) -> dict[str, Outcome]:
+        end = time.monotonic() + seconds
+        while not (ended := self._ended()) and self._running and time.monotonic() < end:
+            time.sleep(0.05)
+        outcomes = {}
+        for name in ended:
+            process, core, directory = self._running.pop(name)
+            self._free.append(core)
+            outcomes[name] = _outcome(process, directory)
+        return outcomes
+
+    def _ended(self) -> list[str]:
+        return [name for name, (process, *_) in self._running.items() if process.poll() is not None]
+
+    def stop(self) -> None:
+        for process, *_ in self._running.values():
+            process.send_signal(signal.SIGTERM)
+
+    def close(self) -> None:
+        for process, *_ in self._running.values():
+            process.kill()
+            process.wait()
+
+
+def _outcome(process: subprocess.Popen, directory: Path) -> Outcome:
+    """What a worker answered; one that could not answer failed."""
+    assert process.stdout is not None
+    answer = process.stdout.read()
+    process.stdout.close()
+    try:
+        return json.loads(answer)
+    except json.JSONDecodeError:
+        code = process.returncode
+        how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        return {"state": "failed", "error": f"its process {how}"}
+
+
+class Ray:
+    """Tasks of a Ray cluster, which schedules them and starts them again when a node is lost."""
+
+    at_once = False
+
+    def __init__(self, options: Options, address: str | None = None):
+        try:
+            self.ray = import_module("ray")
+        except ImportError as missing:
+            raise ModuleNotFoundError(
+                "ray is not installed; pip install 'rillax[ray]'"
+            ) from missing
+        try:
+            self.ray.init(address=address, log_to_driver=False, logging_level="error")
+        except (ConnectionError, ValueError) as error:
+            raise ValueError(
+                f"no Ray cluster at {address}: {error}; start one with ray start --head"
+            ) from error
+        self._options = options
+        self._tasks: dict[Any, str] = {}
+        self.slots = max(1, int(self.ray.cluster_resources().get("CPU", 1)))
+
+    @property
+    def room(self) -> bool:
+        return True
+
+    def start(self, name: str, directory: Path, *, alone: bool = False) -> None:
+        """One core a cell, or all of a node's for one that measures time; a new process for each.
+
+        What fails inside a cell is an answer and not tried again; a lost process or node is.
+        """
+        task = self.ray.remote(
+            num_cpus=self._cores_of_a_node() if alone else 1, max_retries=RETRIES, max_calls=1
+        )(_task)
+        self._tasks[task.remote(str(directory), self._options)] = name
+
+    def _cores_of_a_node(self) -> float:
+        return max(n["Resources"].get("CPU", 1.0) for n in self.ray.nodes() if n["Alive"])
+
+    def wait(self, seconds: float) -> dict[str, Outcome]:
+        if not self._tasks:
+            return {}
+        ended, _ = self.ray.wait(list(self._tasks), num_returns=1, timeout=seconds)
+        outcomes = {}
+        for task in ended:
+            name = self._tasks.pop(task)
+            try:
+                outcomes[name] = self.ray.get(task)
+            except self.ray.exceptions.TaskCancelledError:
+                outcomes[name] = {"state": "stopped"}
+            except self.ray.exceptions.RayError as error:
+                lines = str(error).strip().splitlines()
+                outcomes[name] = {"state": "failed", "error": lines[0] if lines else repr(error)}
+        return outcomes
+
+    def stop(self) -> None:
+        for task in self._tasks:
+            self.ray.cancel(task, force=True)  # each goes on from its last checkpoint
+
+    def close(self) -> None:
+        self.ray.shutdown()
+
+
+def _task(directory: str, options: Options) -> Outcome:
+    be_quiet_and_single()
+    return work(Path(directory), options)

@@ -1,0 +1,313 @@
+"""The report: one HTML page that needs nothing else, from collected results.
+
+Each figure of ours, the paper's claims about it with what decides them, the numbers, the
+hyperparameters, and where it all ran. No script, no request: it can be mailed, and read on a phone.
+"""
+
+import base64
+import html
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rillax.experiments import claims, figures, grid
+from rillax.experiments.claims import Verdict
+from rillax.experiments.collect import Results, summary
+from rillax.experiments.grid import Timing, Training
+from rillax.experiments.run import shown
+
+SIGNS = {"pass": "✓", "fail": "✗", "not yet run": "○"}
+NARROW = 2
+"""Columns of panels on a phone."""
+
+
+def page(everything: Mapping[str, Results]) -> str:
+    """The whole report as HTML."""
+    verdicts = claims.decide_all(everything)
+    manifest = next((r.manifest for r in everything.values()), None)
+    preset = manifest["preset"] if manifest else "paper"
+    sections = [
+        _section(figure, everything.get(name), [v for v in verdicts if v.claim.figure == name])
+        for name, figure in grid.figures(preset).items()
+    ]
+    return _PAGE.format(
+        style=_STYLE,
+        overview=_overview(verdicts),
+        contents="".join(
+            f'<li><a href="#{n}">{_text(f.number)}: {_text(f.title)}</a></li>'
+            for n, f in grid.figures(preset).items()
+        ),
+        sections="\n".join(sections),
+        differences=_differences(preset),
+        origin=_origin(everything),
+    )
+
+
+def _text(value: Any) -> str:
+    return html.escape(str(value))
+
+
+def _overview(verdicts: Iterable[Verdict]) -> str:
+    outcomes: list[str] = [verdict.outcome for verdict in verdicts]
+    counts = (
+        f"<li>{_badge(outcome)} <b>{outcomes.count(outcome)}</b> of {len(outcomes)}</li>"
+        for outcome in SIGNS
+    )
+    return f'<ul class="counts" aria-label="Claims">{"".join(counts)}</ul>'
+
+
+def _badge(outcome: str) -> str:
+    kind = outcome.split()[0]
+    sign = f'<span aria-hidden="true">{SIGNS[outcome]}</span>'
+    return f'<span class="badge {kind}">{sign} {outcome}</span>'
+
+
+def _section(figure: grid.Figure, results: Results | None, verdicts: list[Verdict]) -> str:
+    heading = f"<h2>{_text(figure.number)}: {_text(figure.title)}</h2>"
+    judged = "".join(_verdict(verdict) for verdict in verdicts)
+    parts = [heading, _picture(figure, results), f'<ul class="claims">{judged}</ul>']
+    if results is not None:
+        parts += [_numbers(results), _hyperparameters(results)]
+    return f'<section id="{figure.name}">{"".join(parts)}</section>'
+
+
+def _verdict(verdict: Verdict) -> str:
+    return (
+        f"<li>{_badge(verdict.outcome)}<p>{_text(verdict.claim.text)}</p>"
+        f'<p class="number">{_text(verdict.number)}</p>'
+        f'<p class="rule">Holds if: {_text(verdict.claim.rule)}.</p></li>'
+    )
+
+
+def _picture(figure: grid.Figure, results: Results | None) -> str:
+    if results is None:
+        return (
+            f'<p class="empty">Not yet run: <code>rillax reproduce {_text(figure.name)}</code></p>'
+        )
+    wide = _embed(figures.as_bytes(results, "svg"))
+    narrow = _embed(figures.as_bytes(results, "svg", NARROW))
+    caption = f"{_caption(figure, results)} {_extent(figure, results)}"
+    return (
+        "<figure><picture>"
+        f'<source media="(max-width: 700px)" srcset="{narrow}">'
+        f'<img src="{wide}" alt="{_text(_alt(figure, results))}">'
+        f"</picture><figcaption>{_text(caption)}</figcaption></figure>"
+    )
+
+
+def _embed(svg: bytes) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+
+
+def _caption(figure: grid.Figure, results: Results) -> str:
+    if figure.name == "fig1a":
+        return "Median of several measurements in one process, nothing else running."
+    seeds = sorted({done.cell.work.seeds for done in results.cells.values()})
+    what = "IQM" if max(seeds) > 1 else "one seed"
+    return f"{what} over {' or '.join(map(str, seeds))} seeds with shaded standard error."
+
+
+def _extent(figure: grid.Figure, results: Results) -> str:
+    """How much of the paper's figure this is."""
+    whole = {cell.name: cell for cell in figure.cells}
+    notes = []
+    if len(results.cells) < len(whole):
+        notes.append(f"{len(results.cells)} of {len(whole)} cells are finished")
+    frames = {d.cell.work.frames for n, d in results.cells.items() if n in whole}
+    wanted = {cell.work.frames for cell in whole.values()}
+    if frames != wanted:
+        most = max(frames, default=0)
+        notes.append(f"run for {most:,} frames, where the paper has {max(wanted):,}")
+    lost = sum(done.diverged for done in results.cells.values())
+    if lost:
+        notes.append(f"{lost} seeds diverged and are left out")
+    return f"{'; '.join(notes).capitalize()}." if notes else ""
+
+
+def _alt(figure: grid.Figure, results: Results) -> str:
+    """The figure for someone who cannot see it: the last value of each line."""
+    lines: dict[str, list[str]] = {}
+    for row in summary(results):
+        where = row.get("width", row["group"])
+        value = row.get("milliseconds", row.get("iqm"))
+        lines.setdefault(row["label"], []).append(f"{shown(value)} at {where}")
+    told = ". ".join(f"{label}: {', '.join(values)}" for label, values in lines.items())
+    return f"{figure.title}. {told}."
+
+
+def _numbers(results: Results) -> str:
+    rows = summary(results)
+    head: tuple[str, ...]
+    body: list[tuple[Any, ...]]
+    if results.figure == "fig1a":
+        head = ("layer", "hidden width", "ms per update")
+        body = [(r["label"], r["width"], f"{r['milliseconds']:.4g}") for r in rows]
+    else:
+        what = "staleness" if results.figure == "staleness" else "final return"
+        head = ("", "agent", f"{what} (IQM)", "s.e.", "seeds", "frames")
+        body = [
+            (
+                r["group"],
+                r["label"],
+                shown(r["iqm"]),
+                shown(r["standard_error"]),
+                f"{r['seeds'] - r['diverged']} of {r['seeds']}" if r["diverged"] else r["seeds"],
+                f"{r['frames']:,}",
+            )
+            for r in rows
+        ]
+    return f"<details><summary>Numbers</summary>{_table(head, body)}</details>"
+
+
+def _hyperparameters(results: Results) -> str:
+    """The settings of the cells as they were run; of those with the same source, the first's."""
+    sources: dict[str, Any] = {}
+    for done in results.cells.values():
+        work = done.cell.work
+        agent = work.agent if isinstance(work, Training) else "network"
+        sources.setdefault(f"{agent}: {done.cell.source}", work)
+    tables = []
+    for source, work in sources.items():
+        rows: list[tuple[str, Any]] = [(n, _value(v)) for n, v in work.network.items()]
+        if isinstance(work, Timing):
+            rows += [("widths", _value(work.widths)), ("repeats", work.repeats)]
+        else:
+            rows += [(name, _value(value)) for name, value in work.settings.items()]
+            rows += [("frames", f"{work.frames:,}"), ("seeds", work.seeds)]
+        tables.append(f"<h3>{_text(source)}</h3>{_table(('setting', 'value'), rows)}")
+    return f"<details><summary>Hyperparameters</summary>{''.join(tables)}</details>"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) and value > 9999 else str(value)
+
+
+def _table(head: Iterable[str], body: Iterable[Iterable[Any]]) -> str:
+    """A table that scrolls inside its own box where it is wider than the screen."""
+    top = "".join(f'<th scope="col">{_text(cell)}</th>' for cell in head)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in body
+    )
+    table = f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>"
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="table">{table}</div>'
+
+
+def _differences(preset: str) -> str:
+    """Where the preset departs from the paper, and why."""
+    if preset == "paper":
+        return "<p>Every number is the paper's, where it gives one.</p>"
+    if not grid.OVERRIDES:
+        return "<p>No number differs from the paper's; the exact correction is ours.</p>"
+    rows = [(o.cells, json.dumps({**o.settings, **o.network}), o.reason) for o in grid.OVERRIDES]
+    return _table(("cells", "instead of the paper's", "why"), rows)
+
+
+def _origin(everything: Mapping[str, Results]) -> str:
+    rows: list[tuple[str, Any]] = []
+    for manifest in {json.dumps(r.manifest): r.manifest for r in everything.values()}.values():
+        rows += [("rillax", manifest["rillax"]), ("preset", manifest["preset"])]
+        rows += [("commit", commit) for commit in manifest["commits"]]
+        for machine in manifest["machines"]:
+            rows.append(("machine", f"{machine['processor']}, {machine['cores']} cores"))
+            rows.append(("system", machine["platform"]))
+            rows.append(("Python, JAX", f"{machine['python']}, {machine['jax']}"))
+        rows.append(("started", manifest["started"]))
+    seconds = sum(
+        done.outcome.get("seconds", 0.0)
+        for results in everything.values()
+        for done in results.cells.values()
+        if results.figure != "staleness"  # the same cells as kmemory's
+    )
+    rows.append(("core hours", f"{seconds / 3600:.3g}"))
+    items = "".join(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in rows)
+    return f"<dl>{items}</dl>" if everything else "<p>Nothing has been run yet.</p>"
+
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1b1f24; --soft: #57606a; --paper: #ffffff;
+  --card: #f5f7f9; --line: #d5dbe1; --link: #0a5a94;
+  --pass: #116329; --pass-bg: #dcf5e3; --fail: #a01c1c; --fail-bg: #fde4e1;
+  --not: #4a5560; --not-bg: #e6eaee; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ec; --soft: #a4adb7; --paper: #14181c;
+  --card: #1c2228; --line: #343d46; --link: #7ec0f2;
+  --pass: #8fe0a6; --pass-bg: #15371f; --fail: #ffb3aa; --fail-bg: #4a1a17;
+  --not: #c3ccd5; --not-bg: #2b333b; } }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink);
+  font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif;
+  overflow-wrap: anywhere; }
+main, header { max-width: 62rem; margin: 0 auto; padding: 0 1rem; }
+header { padding-top: 2rem; }
+h1 { font-size: clamp(1.5rem, 5vw, 2.1rem); line-height: 1.2; margin: 0 0 .5rem; }
+h2 { font-size: 1.25rem; margin: 0 0 1rem; }
+h3 { font-size: 1rem; margin: 1rem 0 .4rem; }
+a { color: var(--link); }
+p { margin: .2rem 0; }
+header p { color: var(--soft); max-width: 46rem; }
+nav ul { padding-left: 1.2rem; columns: 18rem; }
+section { margin: 2.5rem 0; padding-top: 1.5rem; border-top: 1px solid var(--line); }
+figure { margin: 0 0 1rem; }
+picture { display: block; background: #ffffff; border: 1px solid var(--line); border-radius: 8px;
+  padding: .75rem; text-align: center; }
+img { max-width: 100%; height: auto; vertical-align: middle; }
+figcaption { color: var(--soft); font-size: .9rem; margin-top: .5rem; }
+.empty { background: var(--card); border: 1px dashed var(--line); border-radius: 8px;
+  padding: 1.5rem; color: var(--soft); text-align: center; }
+.counts, .claims { list-style: none; padding: 0; }
+.counts { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; margin: 1.25rem 0; }
+.claims { display: grid; gap: .75rem;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 19rem), 1fr)); }
+.claims li { background: var(--card); border: 1px solid var(--line); border-radius: 8px;
+  padding: .8rem .9rem; }
+.claims p { margin-top: .45rem; }
+.number { font-weight: 600; }
+.rule { color: var(--soft); font-size: .87rem; }
+.badge { display: inline-block; padding: .05rem .6rem; border-radius: 1rem; font-size: .87rem;
+  font-weight: 600; white-space: nowrap; }
+.pass { color: var(--pass); background: var(--pass-bg); }
+.fail { color: var(--fail); background: var(--fail-bg); }
+.not { color: var(--not); background: var(--not-bg); }
+details { border: 1px solid var(--line); border-radius: 8px; padding: .5rem .9rem;
+  margin: .6rem 0; }
+summary { cursor: pointer; font-weight: 600; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .88rem; margin: .6rem 0; overflow-wrap: normal; }
+th, td { text-align: left; padding: .25rem .9rem .25rem 0; border-bottom: 1px solid var(--line);
+  vertical-align: top; font-variant-numeric: tabular-nums; }
+th { color: var(--soft); font-weight: 600; }
+code { font: .9em ui-monospace, SFMono-Regular, Menlo, "DejaVu Sans Mono", monospace; }
+dl { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .25rem 1rem; }
+dt { color: var(--soft); }
+dd { margin: 0; }
+@media print { details > * { display: block; } section { break-inside: avoid; } }
+"""
+
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<title>rillax: the paper, run again</title>
+<style>{style}</style>
+</head>
+<body>
+<header>
+<h1>Streaming RL under partial observability, run again</h1>
+<p>Our runs of the experiments of <cite>Streaming Reinforcement Learning under Partial Observability
+with Real-Time Recurrent Learning</cite> (Farr, Reddi, D'Eramo, Peters), each beside what the paper
+says of it, in our words, and the number of ours that decides.</p>
+{overview}
+<nav aria-label="Figures"><ul>{contents}</ul></nav>
+</header>
+<main>
+{sections}
+<section id="settings"><h2>Where our settings differ from the paper's</h2>{differences}</section>
+<section id="origin"><h2>Where it ran</h2>{origin}</section>
+</main>
+</body>
+</html>
+"""

@@ -1,0 +1,223 @@
+"""Where the results of a grid live: one directory per cell under a root that one runner owns.
+
+    root/manifest.json          versions, commit, machine, preset
+    root/FIGURE/CELL/           cell.json, progress.json, log.txt, the files of a run, done.json
+
+A cell with ``done.json`` is finished; any other goes on from its checkpoint. Every file is written
+beside and renamed, so what is there is whole.
+"""
+
+import fcntl
+import json
+import os
+import platform
+import socket
+import subprocess
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import jax
+
+import rillax
+from rillax import files
+from rillax.experiments.grid import GridCell
+from rillax.files import OutputError
+
+FORMAT = 1
+MANIFEST, CELL, PROGRESS, LOG, DONE = (
+    "manifest.json",
+    "cell.json",
+    "progress.json",
+    "log.txt",
+    "done.json",
+)
+
+
+class Root:
+    """An output directory of ``rillax reproduce``."""
+
+    def __init__(self, path: Path):
+        self.path = path.absolute()
+
+    def directory(self, cell: GridCell) -> Path:
+        return self.path / cell.name
+
+    def done(self, cell: GridCell) -> dict[str, Any] | None:
+        """What a finished cell left; None if it is not finished."""
+        return read_json(self.directory(cell) / DONE)
+
+    def progress(self, cell: GridCell) -> dict[str, Any] | None:
+        return read_json(self.directory(cell) / PROGRESS)
+
+    def manifest(self) -> dict[str, Any]:
+        value = read_json(self.path / MANIFEST)
+        if value is None:
+            raise OutputError(
+                f"{self.path} holds no results of rillax reproduce: it has no {MANIFEST}"
+            )
+        return value
+
+    def cells(self) -> Iterator[GridCell]:
+        """Every cell that was ever started here."""
+        for path in sorted(self.path.glob(f"*/*/{CELL}")):
+            yield GridCell.from_json(json.loads(path.read_text()))
+
+    def prepare(self, preset: str, cells: Iterable[GridCell]) -> None:
+        """Make the root ready for these cells, or say why it is not, before anything is written."""
+        cells = list(cells)
+        before = read_json(self.path / MANIFEST)
+        if before is None and any(self.path.glob("*")):
+            raise OutputError(
+                f"{self.path} is not empty and was not written by rillax reproduce; "
+                "choose another --out"
+            )
+        if before is not None:
+            check(self.path, before, preset)
+            for cell in cells:
+                self._check_same(cell)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(
+                f"cannot write to {self.path}: {error.strerror or error}; choose another --out"
+            ) from error
+        files.write_json(self.path / MANIFEST, _manifest(preset, before))
+
+    def _check_same(self, cell: GridCell) -> None:
+        there = read_json(self.directory(cell) / CELL)
+        if there is None or there == json.loads(json.dumps(cell.to_json())):
+            return
+        differences = "; ".join(_differences(there, json.loads(json.dumps(cell.to_json()))))
+        raise OutputError(
+            f"{self.path} holds {cell.name} with other settings ({differences}); "
+            "choose another --out"
+        )
+
+    def enter(self, cell: GridCell) -> Path:
+        """The cell's directory, with its description in it."""
+        directory = self.directory(cell)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"cannot write to {directory}: {error.strerror or error}") from error
+        if not (directory / CELL).exists():
+            files.write_json(directory / CELL, cell.to_json())
+        return directory
+
+
+def check(path: Path, manifest: dict[str, Any], preset: str | None = None) -> None:
+    """Raise an error if a root was written by another version, or with another preset."""
+    written = manifest.get("format"), manifest.get("rillax")
+    if written != (FORMAT, rillax.__version__):
+        raise OutputError(
+            f"{path} was written by rillax {written[1]} (format {written[0]}), this is rillax "
+            f"{rillax.__version__} (format {FORMAT}); nothing was changed: finish it with that "
+            "version or choose another --out"
+        )
+    if preset is not None and manifest["preset"] != preset:
+        raise OutputError(
+            f"{path} holds the preset {manifest['preset']}, not {preset}; choose another --out"
+        )
+
+
+def _differences(there: Any, here: Any, at: str = "") -> Iterator[str]:
+    if isinstance(there, dict) and isinstance(here, dict):
+        for name in sorted(set(there) | set(here)):
+            yield from _differences(there.get(name), here.get(name), name)
+    elif there != here:
+        yield f"{at} {there}, not {here}"
+
+
+def _manifest(preset: str, before: dict[str, Any] | None) -> dict[str, Any]:
+    """What a root is of. Every commit and machine that worked on it is listed."""
+    before = before or {}
+    commits, machines = before.get("commits", []), before.get("machines", [])
+    return {
+        "format": FORMAT,
+        "rillax": rillax.__version__,
+        "preset": preset,
+        "commits": _with(commits, commit()),
+        "machines": _with(machines, machine()),
+        "started": before.get("started", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())),
+    }
+
+
+def _with(values: list[Any], value: Any) -> list[Any]:
+    return values if value in values else [*values, value]
+
+
+def commit() -> str:
+    """The commit of the source that runs; with a plus if files differ from it."""
+    where = Path(rillax.__file__).parent
+
+    def git(*args: str) -> str:
+        command = ["git", "-C", str(where), *args]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", str(where))
+        return git("rev-parse", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def machine() -> dict[str, Any]:
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        "jax": jax.__version__,
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(x.split(":", 1)[1].strip() for x in lines if x.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """A file of ours; None if it is not there."""
+    try:
+        return json.loads(path.read_text())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, json.JSONDecodeError) as error:
+        raise OutputError(f"cannot read {path}: {error}") from error
+
+
+@contextmanager
+def locked(path: Path, what: str, patience: float = 0.0) -> Iterator[None]:
+    """Hold the lock at ``path``; it vanishes with the process that holds it, however that ends.
+
+    ``patience``: seconds to wait for one that is just ending.
+    """
+    try:
+        file = open(path, "a+")  # noqa: SIM115 (closed below, which is what gives the lock back)
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
+    with file:
+        end = time.monotonic() + patience
+        while not _try_lock(file.fileno()):
+            if time.monotonic() >= end:
+                file.seek(0)
+                raise OutputError(f"{what}: {file.read().strip() or 'it does not say who'}")
+            time.sleep(0.1)
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {socket.gethostname()}")
+        file.flush()
+        yield
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,185 @@
+"""What a worker does with one cell: run it, go on with it, or find that it is done.
+
+``python -m rillax.experiments.work DIRECTORY`` is a process of the local engine; a Ray task calls
+``work`` itself. Either way everything goes through the cell's directory, which may be on a shared
+disk: the description comes from it, progress and results go into it.
+"""
+
+import argparse
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rillax import files
+from rillax.experiments import store, tables, timing
+from rillax.experiments.grid import GridCell, Timing, Training
+from rillax.experiments.results import write_table
+from rillax.experiments.run import Diverged, Progress, Run, train
+
+PROGRESS_SECONDS = 1.0
+PATIENCE = 20.0
+"""How long to wait for the last worker of a cell to be gone, after its runner or node was lost."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run cells; none of it changes a result."""
+
+    checkpoint_seconds: float = 60.0
+    tensorboard: bool = False
+    wandb: str | None = None
+
+
+def work(directory: Path, options: Options, stop: threading.Event | None = None) -> dict[str, Any]:
+    """Run the cell in ``directory`` to its end; returns how it went.
+
+    ``{"state": "done" | "stopped" | "failed", ...}``: an error is an answer, not an exception, and
+    its traceback is in the cell's log.
+    """
+    try:
+        value = store.read_json(directory / store.CELL)
+        if value is None:
+            raise files.OutputError(f"{directory} holds no cell")
+        cell = GridCell.from_json(value)
+        with store.locked(directory / ".lock", f"{directory} is being worked on", PATIENCE):
+            if (directory / store.DONE).exists():
+                return {"state": "done"}
+            started = time.perf_counter()
+            if isinstance(cell.work, Timing):
+                outcome = _time(directory, cell.work)
+            else:
+                outcome = _train(directory, cell.work, options, stop or threading.Event())
+            if outcome["state"] == "done":
+                seconds = time.perf_counter() - started
+                done = {**outcome, "seconds": seconds, "host": socket.gethostname()}
+                files.write_json(directory / store.DONE, done)
+            return outcome
+    except Exception as error:
+        _log(directory, traceback.format_exc())
+        return {"state": "failed", "error": f"{error}" or type(error).__name__}
+
+
+def _log(directory: Path, text: str) -> None:
+    try:
+        with open(directory / store.LOG, "a") as file:
+            file.write(text)
+    except OSError:
+        sys.stderr.write(text)  # the disk may be what is wrong
+
+
+def _time(directory: Path, job: Timing) -> dict[str, Any]:
+    table = timing.measure(job.network, job.widths, job.seconds, job.repeats)
+    write_table(directory / "metrics.parquet", table)
+    return {"state": "done"}
+
+
+def _train(
+    directory: Path, job: Training, options: Options, stop: threading.Event
+) -> dict[str, Any]:
+    run = as_run(job, directory, options)
+    try:
+        summary, _ = train(run, _reporter(directory, run), stop)
+    except Diverged as error:
+        # That every seed diverges is a result, and running it again would give the same.
+        summary = json.loads((directory / "summary.json").read_text())
+        return {"state": "done", "summary": summary, "note": str(error)}
+    return {"state": "done" if summary["complete"] else "stopped", "summary": summary}
+
+
+def as_run(job: Training, directory: Path, options: Options) -> Run:
+    """The run of a cell; it goes on if it had begun."""
+    staleness: dict[str, Any] = {"staleness": job.staleness} if job.staleness else {}
+    if "staleness" not in Run.__dataclass_fields__:
+        staleness = {}
+    return Run(
+        agent=tables.build(job.agent, job.settings, job.network),
+        env_name=job.env,
+        env_settings=dict(job.env_settings),
+        out=directory,
+        frames=job.frames,
+        seeds=job.seeds,
+        checkpoint_seconds=options.checkpoint_seconds,
+        tensorboard=options.tensorboard,
+        wandb=options.wandb,
+        overwrite=True,
+        resume=(directory / "config.json").exists(),
+        **staleness,
+    )
+
+
+def _reporter(directory: Path, run: Run) -> Callable[[Progress], None]:
+    due = 0.0
+
+    def report(progress: Progress) -> None:
+        nonlocal due
+        if time.monotonic() < due:
+            return
+        due = time.monotonic() + PROGRESS_SECONDS
+        value = progress.latest_return
+        files.write_json(
+            directory / store.PROGRESS,
+            {
+                "frame": progress.frames,
+                "frames": run.frames,
+                "frames_per_second": progress.frames_per_second,
+                "return": None if value != value else value,
+                "host": socket.gethostname(),
+                "process": os.getpid(),
+                "time": time.time(),
+            },
+        )
+
+    return report
+
+
+def be_quiet_and_single() -> None:
+    """One thread for XLA: there is a worker on every core already. Before JAX is first used."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+
+def end_with_parent() -> None:
+    """End this process when the one that started it is gone, however it ended."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.2)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def main() -> None:
+    end_with_parent()
+    parser = argparse.ArgumentParser(prog="rillax.experiments.work")
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--options", type=json.loads, default={})
+    parser.add_argument("--core", type=int)
+    flags = parser.parse_args()
+    if flags.core is not None and hasattr(os, "sched_setaffinity"):  # not on macOS
+        os.sched_setaffinity(0, {flags.core})
+    be_quiet_and_single()
+    # The answer goes to the runner through a pipe that nothing else can write to.
+    answer = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    outcome = work(flags.directory, Options(**flags.options), stop)
+    json.dump(outcome, answer)
+    answer.close()
+
+
+if __name__ == "__main__":
+    main()
