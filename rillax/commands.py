@@ -104,18 +104,17 @@ def _slots(flags: _Reproduce) -> int:
 
 def _list(chosen: dict[str, grid.Figure], root: Root, costs: cost.Costs, slots: int) -> None:
     """The cells, their frames and their cost."""
-    table = Table("cell", "seeds", "frames each", "frames", "core time", "from", box=None)
-    for column in table.columns[1:5]:
-        column.justify = "right"
+    table = Table(box=None)
+    table.add_column("cell", no_wrap=True)
+    for column in ("seeds x frames", "core time"):
+        table.add_column(column, justify="right")
+    table.add_column("numbers from")
     for cell in grid.cells_of(chosen):
         seconds = costs.seconds(cell)
-        done = " (done)" if root.done(cell) is not None else ""
         table.add_row(
-            cell.name + done,
-            f"{cell.work.seeds}",
-            f"{cell.work.frames:,}",
-            f"{cell.frames:,}",
-            "?" if seconds is None else _duration(seconds),
+            cell.name,
+            f"{cell.work.seeds} x {cell.work.frames:,}" if cell.work.frames else "",
+            "done" if root.done(cell) else "?" if seconds is None else _duration(seconds),
             cell.source,
         )
     say(table)

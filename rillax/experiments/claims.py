@@ -109,12 +109,12 @@ LONG = ("32", "48", "64", "128")
 
 def _linear(r: Reader) -> tuple[bool, str]:
     rtu, ffn = r.growth("RTU"), r.growth("FFN")
-    return rtu <= 1.5, f"time grows as width^{rtu:.2f} (RTU) and width^{ffn:.2f} (FFN)"
+    return rtu <= 1.5, f"exponent {rtu:.2f} (RTU), {ffn:.2f} (FFN)"
 
 
 def _quartic(r: Reader) -> tuple[bool, str]:
     gru, lstm = r.growth("GRU"), r.growth("LSTM")
-    return min(gru, lstm) >= 3, f"time grows as width^{gru:.2f} (GRU) and width^{lstm:.2f} (LSTM)"
+    return min(gru, lstm) >= 3, f"exponent {gru:.2f} (GRU), {lstm:.2f} (LSTM)"
 
 
 def _holds(r: Reader) -> tuple[bool, str]:

@@ -257,7 +257,7 @@ def _ppo(
         frames=like.frames,
         seeds=like.seeds,
     )
-    return GridCell(name, group, "PPO-RTU", "Appendix A (Elelimy et al., 2024)", work)
+    return GridCell(name, group, "PPO-RTU", "Appendix A", work)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,208 @@
+"""From finished cells to tables, figures, claims and the page, with made-up numbers."""
+
+import json
+import re
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from rillax import cli
+from rillax.experiments import claims, collect, figures, grid, report, store
+from tests.experiments.made_up import finish, whole_paper
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory):
+    path = tmp_path_factory.mktemp("paper")
+    root = whole_paper(path / "out")
+    collect.collect(root, path / "results")
+    return path
+
+
+def outcomes(everything):
+    return {(v.claim.figure, v.claim.text): v.outcome for v in claims.decide_all(everything)}
+
+
+def test_the_papers_own_story_passes_every_claim(paper):
+    everything = collect.load_all(paper / "results")
+    assert list(everything) == list(grid.NAMES)
+    assert set(outcomes(everything).values()) == {"pass"}
+    for verdict in claims.decide_all(everything):
+        assert re.search(r"\d", verdict.number)  # the number that decides
+
+
+@pytest.mark.parametrize(
+    ("cell", "value", "figure", "words"),
+    [
+        ("fig1b/L48-rtu-rtrl", 0.5, "fig1b", "through a chain of 48"),
+        ("fig1b/L32-gru-tbptt", 0.5, "fig1b", "near zero past"),
+        ("fig1b/L64-rtu-rtrl", 0.2, "fig1b", "far ahead"),
+        ("popgym/RepeatFirst-qrc-rtu", 0.2, "popgym", "much better than stream AC"),
+        ("popgym/Autoencode-stream_ac-rtu", -0.5, "popgym", "as well as batched PPO on all"),
+        ("mujoco/Walker2d-V-stream_ac-rtu", 500, "mujoco", "overtakes"),
+        ("mujoco/Ant-P-stream_ac-rtu", 1500, "mujoco", "trails"),
+        ("kmemory/K8-qrc-diagonal", 0.5, "kmemory", "does not degrade"),
+        ("kmemory/K16-qrc-diagonal", 0.5, "kmemory", "learn faster"),
+    ],
+)
+def test_one_number_that_differs_fails_the_claim_it_decides(cell, value, figure, words, tmp_path):
+    def change(c, before):
+        return value if c.name == cell else before
+
+    root = whole_paper(tmp_path / "out", change, [figure])
+    collect.collect(root, tmp_path)
+    failed = [text for (_, text), o in outcomes(collect.load_all(tmp_path)).items() if o == "fail"]
+    assert any(words in text for text in failed)
+    assert len(failed) <= 3
+
+
+def test_a_claim_waits_for_the_papers_frames_and_seeds(tmp_path):
+    assert set(outcomes({}).values()) == {"not yet run"}
+    for name, small in {"frames": {"frames": 1000}, "seeds": {"seeds": 2}}.items():
+        root = store.Root(tmp_path / name)
+        cells = grid.cells_of(grid.select("fig1b", **small))
+        root.prepare("paper", cells)
+        for cell in cells:
+            finish(root, cell, 1.0)
+        collect.collect(root, tmp_path / name / "results")
+        verdicts = claims.decide_all(collect.load_all(tmp_path / name / "results"))
+        mine = [v for v in verdicts if v.claim.figure == "fig1b"]
+        assert {v.outcome for v in mine} == {"not yet run"}
+        assert all(f" {name}" in v.number for v in mine)
+
+
+def test_collected_rows_are_the_cells_rows(paper):
+    results = collect.load(paper / "results", "fig1b")
+    assert len(results.cells) == 32
+    done = results.at("8", "RTU, RTRL")
+    rows = pq.read_table(paper / "out" / "fig1b" / "L8-rtu-rtrl" / "metrics.parquet")
+    frames, returns = done.curve()
+    assert returns.shape == (20, 5)
+    np.testing.assert_allclose(returns.ravel(), rows["return"].to_numpy(), rtol=1e-6)
+    assert frames.tolist() == sorted(set(rows["frame"].to_pylist()))
+    assert done.cell == next(
+        c for c in grid.figures()["fig1b"].cells if c.name == "fig1b/L8-rtu-rtrl"
+    )
+    sizes = {p.name: p.stat().st_size for p in (paper / "results").iterdir()}
+    assert len(sizes) == 6
+    assert max(sizes.values()) < 200_000
+
+
+def test_show_prints_the_numbers(paper, capsys):
+    cli.main(["results", "show", "fig1b", "--results", str(paper / "results"), "--json"])
+    rows = {row["cell"]: row for row in json.loads(capsys.readouterr().out)}
+    assert len(rows) == 32
+    row = rows["fig1b/L8-rtu-rtrl"]
+    # Five seeds spread evenly over +-0.01: the middle three average to the centre.
+    assert row["iqm"] == pytest.approx(0.98, abs=1e-6)
+    spread = np.std(np.linspace(-0.01, 0.01, 5), ddof=1) / np.sqrt(5)
+    assert row["standard_error"] == pytest.approx(spread, rel=1e-6)
+    assert (row["seeds"], row["frames"]) == (5, 500_000)
+    cli.main(["results", "show", "staleness", "--results", str(paper / "results"), "--json"])
+    rows = {row["cell"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["kmemory/K16-stream_ac-none"]["iqm"] == pytest.approx(0.5, rel=1e-5)
+    cli.main(["results", "show", "fig1a", "--results", str(paper / "results")])
+    assert "milliseconds" in capsys.readouterr().out
+
+
+def test_every_figure_is_drawn_with_every_line_named(paper, tmp_path, capsys):
+    cli.main(["plot", "all", "--results", str(paper / "results"), "--to", str(tmp_path)])
+    names = {p.name for p in tmp_path.iterdir()}
+    assert names == {f"{n}.{kind}" for n in grid.NAMES for kind in ("svg", "pdf", "png")}
+    assert (tmp_path / "fig1b.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "fig1b.pdf").read_bytes().startswith(b"%PDF")
+    from matplotlib import pyplot as plt
+
+    for name, results in collect.load_all(paper / "results").items():
+        figure = figures.draw(results)
+        told = {text.get_text() for legend in figure.legends for text in legend.get_texts()}
+        assert told == {cell.label for cell in grid.figures()[name].cells}
+        # In grey they still differ: no two lines of a figure share both line style and marker.
+        looks = [figures.LOOKS[label][1:] for label in told]
+        assert len({str(look) for look in looks}) == len(looks)
+        plt.close(figure)
+    for preset in ("paper", "rillax"):
+        for figure in grid.figures(preset).values():
+            assert {cell.label for cell in figure.cells} <= set(figures.LOOKS)
+
+
+def test_the_middle_and_the_band_are_iqm_and_standard_error(paper):
+    from matplotlib import pyplot as plt
+
+    figure = figures.draw(collect.load(paper / "results", "fig1b"))
+    (axes,) = figure.axes
+    line = next(line for line in axes.lines if line.get_label() == "RTU, RTRL")
+    assert line.get_xdata().tolist() == [2, 4, 8, 16, 32, 48, 64, 128]
+    expected = [0.98] * 6 + [0.6, 0.1]
+    np.testing.assert_allclose(line.get_ydata(), expected, atol=1e-6)
+    error = np.std(np.linspace(-0.01, 0.01, 5), ddof=1) / np.sqrt(5)
+    band = axes.collections[list(axes.lines).index(line)].get_paths()[0].vertices
+    at_two = band[band[:, 0] == 2][:, 1]
+    assert (at_two.min(), at_two.max()) == pytest.approx((0.98 - error, 0.98 + error), abs=1e-6)
+    plt.close(figure)
+
+
+def test_the_same_results_give_the_same_picture(paper):
+    results = collect.load(paper / "results", "fig1b")
+    assert figures.as_bytes(results, "svg") == figures.as_bytes(results, "svg")
+
+
+def test_a_seed_that_diverged_is_left_out_and_mentioned(tmp_path):
+    root = store.Root(tmp_path / "out")
+    (cell,) = grid.cells_of(grid.select("fig1b", only=["fig1b/L8-rtu-rtrl"]))
+    root.prepare("paper", [cell])
+    finish(root, cell, 1.0)
+    path = root.directory(cell) / store.DONE
+    done = json.loads(path.read_text())
+    done["summary"]["final_return_per_seed"][2] = None
+    done["summary"]["diverged"] = [{"seed": 2, "frame": 10, "networks": ["q"]}]
+    path.write_text(json.dumps(done))
+    collect.collect(root, tmp_path)
+    (row,) = collect.summary(collect.load(tmp_path, "fig1b"))
+    assert (row["seeds"], row["diverged"]) == (5, 1)
+    assert "1 seeds diverged" in report.page(collect.load_all(tmp_path))
+
+
+def test_reading_what_is_not_there_says_what_to_do(tmp_path, capsys):
+    for command, words in (
+        (["results", "show", "fig1b"], "rillax reproduce fig1b"),
+        (["plot", "fig9"], "unknown figure 'fig9'"),
+        (["results", "collect", "--out", str(tmp_path)], "holds no results"),
+        (["results", "colect"], "did you mean collect"),
+    ):
+        flags = [] if "collect" in command else ["--results", str(tmp_path)]
+        with pytest.raises(SystemExit, match="2"):
+            cli.main([*command, *flags])
+        error = capsys.readouterr().err
+        assert words in error
+        assert error.count("\n") == 1
+    (tmp_path / "fig1b.parquet").write_bytes(b"no")
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["results", "show", "fig1b", "--results", str(tmp_path)])
+    assert "is not a file of rillax results collect" in capsys.readouterr().err
+
+
+def test_the_page_has_everything_and_asks_for_nothing(paper, tmp_path):
+    page = tmp_path / "report.html"
+    cli.main(["report", "--results", str(paper / "results"), "--to", str(page)])
+    text = page.read_text()
+    assert text.count("<section id=") == 6 + 2
+    assert text.count('class="badge pass"') == len(claims.CLAIMS) + 1
+    for claim in claims.CLAIMS:
+        assert claim.text in text
+    # Nothing is fetched: every source is data, every link leads into the page.
+    for source in re.findall(r'(?:src|srcset|href)="([^"]*)"', text):
+        assert source.startswith(("data:", "#"))
+    assert "<script" not in text
+    assert "http" not in re.sub(r"data:[^\"]*", "", text)
+    assert store.commit() in text
+    for alt in re.findall(r'alt="([^"]*)"', text):
+        assert len(alt) > 40
+    empty = report.page({})
+    assert empty.count("not yet run") > len(claims.CLAIMS)
+
+
+def test_every_claim_names_a_figure_and_a_rule():
+    assert {claim.figure for claim in claims.CLAIMS} == set(grid.NAMES)
+    assert all(claim.rule for claim in claims.CLAIMS)
