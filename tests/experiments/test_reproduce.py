@@ -329,3 +329,45 @@ def test_a_miniature_of_the_paper_from_one_command_to_the_report(tmp_path, capsy
     names = {p.name for p in (tmp_path / "results").iterdir()}
     assert names == {f"{name}.parquet" for name in grid.NAMES}
     assert {p.suffix for p in (tmp_path / "figures").iterdir()} == {".svg", ".pdf", ".png"}
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """Two nodes of one core each, on this machine's loopback."""
+    pytest.importorskip("ray")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("PYTHONPATH", str(Path(cli.__file__).parents[1]))
+    from ray.cluster_utils import Cluster
+
+    node = {"num_cpus": 1, "object_store_memory": 80_000_000, "include_dashboard": False}
+    cluster = Cluster(initialize_head=True, head_node_args=node)
+    yield cluster, cluster.add_node(num_cpus=1, object_store_memory=80_000_000)
+    cluster.shutdown()
+
+
+def test_a_ray_node_that_is_killed_costs_time_and_no_results(
+    cluster, tmp_path, undisturbed, capsys
+):
+    nodes, doomed = cluster
+    killed = threading.Event()
+
+    def workers():
+        """The process that last worked on each cell."""
+        return [(tmp_path / c / ".lock").read_text() for c in CELLS]
+
+    def kill_when_both_have_begun():
+        while not all((tmp_path / c / "checkpoint.rillax").exists() for c in CELLS):
+            time.sleep(0.05)
+        before.extend(workers())
+        nodes.remove_node(doomed, allow_graceful=False)
+        killed.set()
+
+    before: list[str] = []
+    threading.Thread(target=kill_when_both_have_begun, daemon=True).start()
+    engine = ["--engine", "ray", "--address", nodes.address]
+    cli.main(["reproduce", *TINY, "--out", str(tmp_path), *engine])
+    assert killed.is_set()
+    assert len(set(before)) == 2  # one on each node
+    assert sum(a != b for a, b in zip(before, workers(), strict=True)) == 1  # one began again
+    assert "2 of 2 cells done" in capsys.readouterr().out
+    assert all(same(tmp_path, cell, undisturbed(cell)) for cell in CELLS)
