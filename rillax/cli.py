@@ -53,7 +53,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         description="Streaming reinforcement learning under partial observability.",
         epilog="rillax train --help lists every setting of a run.",
     )
-    parser.add_argument("command", choices=commands, help="train one agent, see the demo, or list")
+    parser.add_argument(
+        "command", choices=commands, help="train one agent, see the demo, run the paper, or list"
+    )
     command = parser.parse_args(argv[:1] or ["--help"]).command
     try:
         commands[command](argv[1:])

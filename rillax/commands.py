@@ -218,6 +218,8 @@ def _finish(root: Root, board: runner.Board) -> None:
         f"{board.count('done')} of {len(board.cells)} cells done"
         + (f" ({skipped} had been before)" if skipped else "")
     )
+    for status in board.failed():
+        say(f"failed: {status.cell.name}: {status.error} (log: {status.log})")
     written = collect.collect(root, root.path / "results")
     everything = {name: collect.load(root.path / "results", name) for name in written}
     for results in everything.values():
@@ -226,8 +228,6 @@ def _finish(root: Root, board: runner.Board) -> None:
         page = root.path / "report.html"
         files.write_bytes(page, report.page(everything).encode())
         say(f"results: {root.path / 'results'}, figures: {root.path / 'figures'}, report: {page}")
-    for status in board.failed():
-        say(f"failed: {status.cell.name}: {status.error} (log: {status.log})")
     if board.failed():
         sys.exit(FAILED)
     if board.count("stopped") or board.count("waiting"):

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from rillax.experiments.cost import Costs
 from rillax.experiments.engines import Engine
 from rillax.experiments.grid import GridCell
-from rillax.experiments.store import LOG, PROGRESS, Root, locked
+from rillax.experiments.store import LOG, PROGRESS, Root
 
 State = Literal["waiting", "running", "done", "failed", "stopped"]
 
@@ -86,8 +86,8 @@ def run(
     """
     stop = stop or threading.Event()
     cells = list(cells)
-    root.prepare(preset, cells)
-    with locked(root.path / ".lock", f"another runner is at work in {root.path}"):
+    root.check(preset, cells)
+    with root.owned(preset):
         board = Board({cell.name: _status(root, cell) for cell in cells}, costs, slots=1)
         waiting = [status.cell for status in board.cells.values() if status.state == "waiting"]
         if not waiting:

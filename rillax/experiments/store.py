@@ -27,13 +27,8 @@ from rillax.experiments.grid import GridCell
 from rillax.files import OutputError
 
 FORMAT = 1
-MANIFEST, CELL, PROGRESS, LOG, DONE = (
-    "manifest.json",
-    "cell.json",
-    "progress.json",
-    "log.txt",
-    "done.json",
-)
+MANIFEST, LOCK = "manifest.json", ".lock"
+CELL, PROGRESS, LOG, DONE = "cell.json", "progress.json", "log.txt", "done.json"
 
 
 class Root:
@@ -65,26 +60,33 @@ class Root:
         for path in sorted(self.path.glob(f"*/*/{CELL}")):
             yield GridCell.from_json(json.loads(path.read_text()))
 
-    def prepare(self, preset: str, cells: Iterable[GridCell]) -> None:
-        """Make the root ready for these cells, or say why it is not, before anything is written."""
-        cells = list(cells)
+    def check(self, preset: str, cells: Iterable[GridCell]) -> None:
+        """Raise an error if these cells cannot be run here; nothing is written."""
         before = read_json(self.path / MANIFEST)
-        if before is None and any(self.path.glob("*")):
-            raise OutputError(
-                f"{self.path} is not empty and was not written by rillax reproduce; "
-                "choose another --out"
-            )
-        if before is not None:
-            check(self.path, before, preset)
-            for cell in cells:
-                self._check_same(cell)
+        if before is None:
+            if any(path.name != LOCK for path in self.path.glob("*")):
+                raise OutputError(
+                    f"{self.path} is not empty and was not written by rillax reproduce; "
+                    "choose another --out"
+                )
+            return
+        check(self.path, before, preset)
+        for cell in cells:
+            self._check_same(cell)
+
+    @contextmanager
+    def owned(self, preset: str) -> Iterator[None]:
+        """Own the root for a while; a second runner is refused."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(
                 f"cannot write to {self.path}: {error.strerror or error}; choose another --out"
             ) from error
-        files.write_json(self.path / MANIFEST, _manifest(preset, before))
+        with locked(self.path / LOCK, f"another runner is at work in {self.path}"):
+            before = read_json(self.path / MANIFEST)
+            files.write_json(self.path / MANIFEST, _manifest(preset, before))
+            yield
 
     def _check_same(self, cell: GridCell) -> None:
         there = read_json(self.directory(cell) / CELL)
@@ -158,6 +160,7 @@ def commit() -> str:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
+        git("ls-files", "--error-unmatch", "__init__.py")  # ours, and not a repository around us
         changed = git("status", "--porcelain", "--untracked-files=no", "--", str(where))
         return git("rev-parse", "HEAD") + ("+" if changed else "")
     except (OSError, subprocess.CalledProcessError):

@@ -50,7 +50,7 @@ def work(directory: Path, options: Options, stop: threading.Event | None = None)
         if value is None:
             raise files.OutputError(f"{directory} holds no cell")
         cell = GridCell.from_json(value)
-        with store.locked(directory / ".lock", f"{directory} is being worked on", PATIENCE):
+        with store.locked(directory / store.LOCK, f"{directory} is being worked on", PATIENCE):
             if (directory / store.DONE).exists():
                 return {"state": "done"}
             started = time.perf_counter()

@@ -9,7 +9,7 @@ import pytest
 
 from rillax import cli
 from rillax.experiments import claims, collect, figures, grid, report, store
-from tests.experiments.made_up import finish, whole_paper
+from tests.experiments.made_up import finish, prepare, whole_paper
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_a_claim_waits_for_the_papers_frames_and_seeds(tmp_path):
     for name, small in {"frames": {"frames": 1000}, "seeds": {"seeds": 2}}.items():
         root = store.Root(tmp_path / name)
         cells = grid.cells_of(grid.select("fig1b", **small))
-        root.prepare("paper", cells)
+        prepare(root)
         for cell in cells:
             finish(root, cell, 1.0)
         collect.collect(root, tmp_path / name / "results")
@@ -151,7 +151,7 @@ def test_the_same_results_give_the_same_picture(paper):
 def test_a_seed_that_diverged_is_left_out_and_mentioned(tmp_path):
     root = store.Root(tmp_path / "out")
     (cell,) = grid.cells_of(grid.select("fig1b", only=["fig1b/L8-rtu-rtrl"]))
-    root.prepare("paper", [cell])
+    prepare(root)
     finish(root, cell, 1.0)
     path = root.directory(cell) / store.DONE
     done = json.loads(path.read_text())

@@ -20,7 +20,7 @@ from rillax import checkpoint, cli
 from rillax.experiments import cost, engines, grid, runner, store
 from rillax.experiments import run as run_module
 from rillax.experiments.work import Options, work
-from tests.experiments.made_up import finish
+from tests.experiments.made_up import finish, prepare
 
 CELLS = ["fig1b/L2-feedforward", "fig1b/L4-feedforward"]
 FRAMES = "3000"
@@ -127,7 +127,7 @@ def test_a_resumed_cell_redoes_only_what_was_not_checkpointed(tmp_path):
     """Cells that are cut by a stop go on from the very frame of their checkpoint."""
     root = store.Root(tmp_path)
     (cell,) = grid.cells_of(grid.select("fig1b", only=[CELLS[0]], seeds=1, frames=3000))
-    root.prepare("paper", [cell])
+    prepare(root)
     directory = root.enter(cell)
     stop, seen = threading.Event(), []
 
@@ -210,7 +210,7 @@ def test_a_directory_of_something_else_is_refused_and_left_alone(
 ):
     root = store.Root(tmp_path / "out")
     cells = grid.cells_of(grid.select("fig1b", only=CELLS))
-    root.prepare("paper", cells)
+    prepare(root)
     for cell in cells:
         finish(root, cell, 1.0)
     manifest = json.loads((root.path / store.MANIFEST).read_text())
@@ -228,7 +228,7 @@ def test_a_directory_of_something_else_is_refused_and_left_alone(
 
 
 def test_two_runners_in_one_directory(tmp_path, capsys):
-    store.Root(tmp_path).prepare("paper", [])
+    prepare(store.Root(tmp_path))
     with (
         store.locked(tmp_path / ".lock", "another runner"),
         pytest.raises(SystemExit, match="2"),
