@@ -76,7 +76,7 @@ def unflatten(like: Any, arrays: dict[str, np.ndarray], what: str) -> Any:
         if name not in arrays:
             raise CheckpointError(f"{what} is of another agent: it has no {name}")
         value = arrays[name]
-        if _is_key(template):
+        if is_key(template):
             return jax.random.wrap_key_data(jax.numpy.asarray(value))
         if value.shape != template.shape or value.dtype != template.dtype:
             raise CheckpointError(
@@ -88,9 +88,9 @@ def unflatten(like: Any, arrays: dict[str, np.ndarray], what: str) -> Any:
     return jax.tree_util.tree_map_with_path(leaf, like)
 
 
-def _is_key(leaf: Any) -> bool:
+def is_key(leaf: Any) -> bool:
     return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
 
 
 def _plain(leaf: Any) -> Any:
-    return jax.random.key_data(leaf) if _is_key(leaf) else leaf
+    return jax.random.key_data(leaf) if is_key(leaf) else leaf

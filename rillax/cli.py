@@ -15,7 +15,7 @@ from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 from rich.table import Table
 
-from rillax import envs
+from rillax import envs, machine
 from rillax.agents import AGENTS
 from rillax.checkpoint import CheckpointError
 from rillax.commands import COMMANDS
@@ -26,6 +26,7 @@ from rillax.experiments.run import (
     Progress,
     Run,
     curve,
+    memory_needed,
     prepare,
     shown,
     train,
@@ -100,6 +101,10 @@ class _Flags:
 def _train(argv: list[str]) -> None:
     run = _parse_resume(argv) if argv[:1] == ["--resume"] else _parse_run(argv)
     prepare(run)
+    if (needed := memory_needed(run)) is not None:
+        available = machine.available_memory()
+        of = "" if available is None else f" of {machine.readable(available)} available"
+        say(f"rollout and update need {machine.readable(needed)}{of}")
     with interruptible() as stop, _bars() as bars:
         summary, _ = train(run, _bar(bars, run), stop)
     say(
@@ -147,7 +152,7 @@ def _parse_run(argv: list[str]) -> Run:
 
     @dataclasses.dataclass
     class Train:
-        """Train a streaming agent and write what it learned.
+        """Train an agent and write what it learned.
 
         Writes config.json, metrics.parquet, curve.png, summary.json and a checkpoint into the
         directory --out. `rillax train --resume DIR` goes on with a run that was cut.

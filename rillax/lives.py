@@ -15,11 +15,13 @@ import numpy as np
 from gymnax.environments.environment import Environment
 
 from rillax import checkpoint, inputs, spaces
+from rillax.agents import PPO
 from rillax.envs.snapshot import restore, snapshot
 from rillax.inputs import BadInput, OnBadInput
 from rillax.kernels import Program
 from rillax.packing import Packing
-from rillax.stream import Agent, Tally, begin, go_on, is_sick, no_tally
+from rillax.rollouts import HostRollouts, JaxRollouts
+from rillax.stream import Agent, Tally, begin, go_on, is_sick, keys, no_tally
 
 Arrays = dict[str, np.ndarray]
 _DIVERGED = "diverged"
@@ -47,22 +49,21 @@ class Lives(Protocol):
 
 
 def make_lives(
-    agent: Agent, env: Any, seeds: Sequence[int], on_bad_input: OnBadInput = "raise"
+    agent: Agent | PPO, env: Any, seeds: Sequence[int], on_bad_input: OnBadInput = "raise"
 ) -> Lives:
     """Lives in a gymnax environment, or in as many Gymnasium ones as there are seeds.
 
     ``env`` is a gymnax environment, a Gymnasium one (for a single seed), or a function that makes
     one.
     """
+    make_env = (lambda: env) if isinstance(env, gymnasium.Env) else env
+    if isinstance(agent, PPO):
+        if isinstance(env, Environment):
+            return JaxRollouts(agent, env, seeds)
+        return HostRollouts(agent, make_env, seeds, on_bad_input)
     if isinstance(env, Environment):
         return JaxLives(agent, env, seeds)
-    make_env = (lambda: env) if isinstance(env, gymnasium.Env) else env
     return HostLives(agent, [make_env() for _ in seeds], seeds, on_bad_input)
-
-
-def keys(seeds: Sequence[int]) -> jax.Array:
-    """A seed's stream depends on the seed alone, not on how many others run beside it."""
-    return jax.vmap(jax.random.key)(np.asarray(seeds))
 
 
 class JaxLives:

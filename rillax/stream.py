@@ -1,6 +1,6 @@
 """The loop that lets an agent live in an environment, one frame at a time."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple, Protocol
 
@@ -13,6 +13,11 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from rillax.kernels import Program
 
 Count = Array | np.ndarray
+
+
+def keys(seeds: Sequence[int]) -> PRNGKeyArray:
+    """A seed's stream depends on the seed alone, not on how many others run beside it."""
+    return jax.vmap(jax.random.key)(np.asarray(seeds))
 
 
 class Agent(Protocol):

@@ -1,16 +1,36 @@
-"""Streaming agents: settings, and the pure functions ``init``, ``act`` and ``learn``."""
+"""Agents: settings, and pure functions.
+
+Streaming agents have ``init``, ``act`` and ``learn``; PPO, which learns from rollouts, has
+``init``, ``act``, ``record`` and ``update``.
+"""
 
 import dataclasses
 from typing import Any
 
+from rillax.agents.ppo import PPO, PPOState, Sample
 from rillax.agents.qrc import QRC, QRCState
 from rillax.agents.stream_ac import StreamAC, StreamACState
 from rillax.names import choose
 from rillax.networks import Architecture
 
-__all__ = ["AGENTS", "QRC", "QRCState", "StreamAC", "StreamACState", "describe", "rebuild"]
+__all__ = [
+    "AGENTS",
+    "PPO",
+    "QRC",
+    "PPOState",
+    "QRCState",
+    "Sample",
+    "StreamAC",
+    "StreamACState",
+    "describe",
+    "rebuild",
+]
 
-AGENTS: dict[str, type[QRC] | type[StreamAC]] = {"qrc": QRC, "stream_ac": StreamAC}
+AGENTS: dict[str, type[QRC] | type[StreamAC] | type[PPO]] = {
+    "qrc": QRC,
+    "stream_ac": StreamAC,
+    "ppo": PPO,
+}
 
 
 def describe(agent: Any) -> dict[str, Any]:

@@ -20,44 +20,11 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from rillax import spaces, statistics
+from rillax.agents.policies import clip_action, make_policy
 from rillax.networks import Architecture, Network, Stream, advance, split, start
 from rillax.updates import adaptive_obgd, cut_traces, obgd
 
 Metrics = dict[str, Float[Array, ""]]
-
-
-class Softmax(NamedTuple):
-    """A policy over discrete actions."""
-
-    logits: Float[Array, " actions"]
-
-    def sample(self, key: PRNGKeyArray) -> Int[Array, ""]:
-        return jax.random.categorical(key, self.logits).astype(jnp.int32)
-
-    def log_probability(self, action: Int[Array, ""]) -> Float[Array, ""]:
-        return jax.nn.log_softmax(self.logits)[action]
-
-    def entropy(self) -> Float[Array, ""]:
-        log_p = jax.nn.log_softmax(self.logits)
-        return -jnp.sum(jnp.exp(log_p) * log_p)
-
-
-class Gaussian(NamedTuple):
-    """A policy over vectors; its deviation does not depend on the observation."""
-
-    mean: Float[Array, " actions"]
-    log_deviation: Float[Array, " actions"]
-
-    def sample(self, key: PRNGKeyArray) -> Float[Array, " actions"]:
-        noise = jax.random.normal(key, self.mean.shape, self.mean.dtype)
-        return self.mean + jnp.exp(self.log_deviation) * noise
-
-    def log_probability(self, action: Float[Array, " actions"]) -> Float[Array, ""]:
-        standard = (action - self.mean) * jnp.exp(-self.log_deviation)
-        return jnp.sum(-0.5 * jnp.square(standard) - self.log_deviation - 0.5 * jnp.log(2 * jnp.pi))
-
-    def entropy(self) -> Float[Array, ""]:
-        return jnp.sum(self.log_deviation + 0.5 * jnp.log(2 * jnp.pi * jnp.e))
 
 
 class ActorParameters(NamedTuple):
@@ -143,7 +110,7 @@ class StreamAC:
         seen, observations = self._observe(state, observation)
         actor = advance(state.actor, seen, state.fresh)
         critic = advance(state.critic, seen, state.fresh)
-        policy = _policy(actor.network(seen, actor.previous, actor.memory), state.log_deviation)
+        policy = make_policy(actor.network(seen, actor.previous, actor.memory), state.log_deviation)
         action = policy.sample(key_action)
         state = state._replace(
             actor=actor,
@@ -154,7 +121,7 @@ class StreamAC:
             observations=observations,
             key=key,
         )
-        return state, action if state.bounds is None else _clip(action, state.bounds)
+        return state, action if state.bounds is None else clip_action(action, state.bounds)
 
     def learn(
         self,
@@ -186,7 +153,7 @@ class StreamAC:
         def objective(theta: ActorParameters) -> tuple[Array, Array]:
             network = eqx.combine(theta.network, actor_frozen)
             out = network(state.observation, state.actor.previous, state.actor.memory)
-            policy = _policy(out, theta.log_deviation)
+            policy = make_policy(out, theta.log_deviation)
             entropy = policy.entropy()
             bonus = self.entropy * jnp.sign(td_error) * entropy
             return policy.log_probability(state.action) + bonus, entropy
@@ -234,12 +201,3 @@ class StreamAC:
     def _optimiser(self, step_size: float, kappa: float) -> optax.GradientTransformationExtraArgs:
         rule = adaptive_obgd if self.adaptive else obgd
         return rule(step_size, kappa, self.discount * self.trace_decay)
-
-
-def _policy(out: Array, log_deviation: Array | None) -> Softmax | Gaussian:
-    return Softmax(out) if log_deviation is None else Gaussian(out, log_deviation)
-
-
-def _clip(action: Array, bounds: tuple[Array, Array]) -> Array:
-    low, high = bounds
-    return jnp.clip(action.reshape(low.shape), low, high)

@@ -1,6 +1,6 @@
 """Recurrent cells: what they remember, how memory advances, how a gradient reads it."""
 
-from rillax.cells.cell import Cell, Gradient, Memory, remember
+from rillax.cells.cell import Cell, Gradient, Memory, recall, remember
 from rillax.cells.dense import GRU, LSTM
 from rillax.cells.feedforward import FeedForward
 from rillax.cells.rtu import LinearRTU, NonlinearRTU
@@ -14,5 +14,6 @@ __all__ = [
     "LinearRTU",
     "Memory",
     "NonlinearRTU",
+    "recall",
     "remember",
 ]

@@ -11,7 +11,8 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 
 import equinox as eqx
 import jax
-from jaxtyping import Array, Float
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
 
 from rillax.names import choose
 
@@ -107,3 +108,36 @@ def _backward(residuals: tuple[Cell, Array, Hidden, Sensitivity], g: Hidden) -> 
 
 
 remember.defvjp(_forward, _backward)
+
+
+@jax.custom_vjp
+def recall(cell: Cell, memories: Memory, indices: Int[Array, " chosen"]) -> Hidden:
+    """Hidden states out of a store of memories, where stretches begin that are differentiated.
+
+    Their derivative with respect to the cell is that of their whole past, or none where memories
+    carry no sensitivity. So ``cell.step`` of a recalled state has the derivative that ``remember``
+    has after ``cell.advance``, g S_t = (g J_t) S_{t-1} + g I_t, and S_t itself is not computed.
+    """
+    return jax.tree.map(lambda leaf: leaf[indices], memories.hidden)
+
+
+def _recall_forward(cell: Cell, memories: Memory, indices: Array) -> tuple[Hidden, tuple]:
+    return recall(cell, memories, indices), (cell, memories.sensitivity, indices)
+
+
+def _recall_backward(residuals: tuple[Cell, Sensitivity, Array], g: Hidden) -> tuple:
+    cell, sensitivities, indices = residuals
+    if sensitivities is None:
+        return None, None, None
+
+    def add(i: Array, total: Cell) -> Cell:
+        """One at a time, straight from the store: a batch of them would not fit in the cache."""
+        g_i = jax.tree.map(lambda leaf: leaf[i], g)
+        sensitivity = jax.tree.map(lambda leaf: leaf[indices[i]], sensitivities)
+        return jax.tree.map(jnp.add, total, cell.contract(g_i, sensitivity))
+
+    nothing = jax.tree.map(jnp.zeros_like, cell)
+    return jax.lax.fori_loop(0, len(indices), add, nothing), None, None
+
+
+recall.defvjp(_recall_forward, _recall_backward)

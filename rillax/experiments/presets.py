@@ -3,11 +3,11 @@
 from typing import Any
 
 from rillax import envs
-from rillax.agents import AGENTS, QRC, StreamAC
+from rillax.agents import AGENTS, PPO, QRC, StreamAC
 from rillax.experiments import tables
 from rillax.names import choose
 
-Agent = QRC | StreamAC
+Agent = QRC | StreamAC | PPO
 
 
 def paper(agent: str, env: str, frames: int) -> Agent:

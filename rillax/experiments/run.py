@@ -15,13 +15,14 @@ import numpy as np
 from gymnax.environments.environment import Environment
 
 import rillax
-from rillax import agents, checkpoint, envs, files
+from rillax import agents, checkpoint, envs, files, machine, rollouts
+from rillax.agents import PPO
 from rillax.checkpoint import CheckpointError
 from rillax.experiments import figures, presets, trackers
 from rillax.experiments.results import Bins, iqm, number, standard_error, write_table
 from rillax.inputs import OnBadInput
 from rillax.lives import Lives, make_lives
-from rillax.networks import Stream
+from rillax.networks import Network, Stream
 from rillax.stream import Tally
 
 SECONDS_PER_CALL = 0.25
@@ -82,6 +83,8 @@ class Run:
         memory: str = network.cell
         if memory != "feedforward":
             memory += f"-{network.gradient}"
+            if getattr(self.agent, "sequence_length", 1) > 1:
+                memory += f"({self.agent.sequence_length})"  # type: ignore[union-attr]
         settings = "".join(f", {name} {value}" for name, value in self.env_settings.items())
         return f"{agents.name_of(self.agent)} ({memory}) on {self.env_name}{settings}"
 
@@ -131,13 +134,44 @@ class Run:
 
 def prepare(run: Run) -> None:
     """Raise an error that says what is wrong, unless the run can start and has a place to write."""
-    env = envs.make(run.env_name, **run.env_settings)
-    spaces: tuple[Any, Any] = env.observation_space, env.action_space
-    if isinstance(env, Environment):
-        spaces = tuple(space(env.default_params) for space in spaces)
+    spaces = _spaces(run)
     jax.eval_shape(lambda key: run.agent.init(key, *spaces), jax.random.key(0))
     trackers.require(run.tensorboard, run.wandb)
+    _check_rollout(run)
     files.claim(run.out, overwrite=run.overwrite or run.resume)
+
+
+def memory_needed(run: Run) -> int | None:
+    """Bytes for rollouts and for learning from them; None for agents that keep no rollout."""
+    if not isinstance(run.agent, PPO):
+        return None
+    return rollouts.memory_needed(run.agent, *_spaces(run), run.seeds)
+
+
+def _check_rollout(run: Run) -> None:
+    needed, available = memory_needed(run), machine.available_memory()
+    if needed is None:
+        return
+    assert isinstance(run.agent, PPO)
+    if run.frames < run.agent.frames:
+        raise ValueError(
+            f"a run of {run.frames} frames is shorter than one rollout of {run.agent.frames}, so "
+            "nothing would be learned: make --frames larger or --rollout smaller"
+        )
+    if available is not None and needed > available:
+        raise ValueError(
+            f"the rollout needs {machine.readable(needed)} of memory, and "
+            f"{machine.readable(available)} are available: make --rollout, --environments, "
+            "--hidden or --seeds smaller, --sequence-length longer, or use --gradient tbptt"
+        )
+
+
+def _spaces(run: Run) -> tuple[Any, Any]:
+    env = envs.make(run.env_name, **run.env_settings)
+    if isinstance(env, Environment):
+        params = env.default_params
+        return env.observation_space(params), env.action_space(params)
+    return env.observation_space, env.action_space
 
 
 class _Checkpoints:
@@ -265,13 +299,14 @@ def _newly_sick(
 
 def sick_networks(state: Any, i: int) -> list[str]:
     """Which networks of seed ``i`` have a parameter that is not finite."""
-    streams = {n: s for n, s in state._asdict().items() if isinstance(s, Stream)}
+    parts = state._asdict().items()
+    networks = {n: s.network if isinstance(s, Stream) else s for n, s in parts}
 
-    def sick(stream: Stream) -> bool:
-        leaves = jax.tree.leaves(stream.network)
+    def sick(network: Network) -> bool:
+        leaves = jax.tree.leaves(network)
         return not all(bool(np.isfinite(np.asarray(leaf[i])).all()) for leaf in leaves)
 
-    return [name for name, stream in streams.items() if sick(stream)]
+    return [name for name, n in networks.items() if isinstance(n, Network) and sick(n)]
 
 
 def _obituary(run: Run, sick: list[dict[str, Any]]) -> str:

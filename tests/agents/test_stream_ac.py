@@ -8,7 +8,7 @@ from gymnax.environments import spaces
 from scipy import stats
 
 from rillax.agents import StreamAC
-from rillax.agents.stream_ac import Gaussian, Softmax
+from rillax.agents.policies import Gaussian, Softmax
 from rillax.networks import Architecture
 from tests.agents.reference import leaves
 from tests.agents.reference_stream_ac import ReferenceStreamAC
