@@ -46,6 +46,11 @@ class Learner:
     ):
         if on_bad_input not in ("raise", "skip"):
             raise ValueError(f"on_bad_input must be 'raise' or 'skip', got {on_bad_input!r}")
+        if not hasattr(agent, "learn"):
+            raise ValueError(
+                f"{type(agent).__name__} learns from rollouts, not from each step as it comes; "
+                "beside a stream, use a streaming agent such as StreamAC"
+            )
         self.agent = agent
         self.observation_space, self.action_space = observation_space, action_space
         self.on_bad_input = on_bad_input

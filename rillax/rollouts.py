@@ -108,14 +108,14 @@ class JaxRollouts(_RolloutLives):
     def __init__(self, agent: PPO, env: Environment, seeds: Sequence[int]):
         super().__init__(agent)
         self.env = env
-        self.life = jax.jit(jax.vmap(partial(begin, agent, env)))(keys(seeds))
+        self.life = _begin(agent, env, keys(seeds))
         self.rollout = _no_rollout(agent, self.life.agent.sample)
+        one = partial(step, agent, env)
+        self.tally = jax.eval_shape(lambda life: jax.vmap(one)(life)[2], self.life)
         self.clear()
 
     def clear(self) -> None:
-        one = partial(step, self.agent, self.env)
-        shapes = jax.eval_shape(lambda life: jax.vmap(one)(life)[2], self.life)
-        self.tally = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+        self.tally = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), self.tally)
 
     def _play(self, steps: int) -> None:
         self.life, self.tally, self.rollout = _play(
@@ -149,6 +149,11 @@ def begin(agent: PPO, env: Environment, key: PRNGKeyArray) -> Life:
     )
     state = agent.init(key_agent, env.observation_space(params), env.action_space(params))
     return Life(state, environment, observation, key, jnp.zeros(count), jnp.zeros(count, jnp.int32))
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _begin(agent: PPO, env: Environment, keys: PRNGKeyArray) -> Life:
+    return jax.vmap(partial(begin, agent, env))(keys)
 
 
 def step(agent: PPO, env: Environment, life: Life) -> tuple[Life, Sample, Tally]:
@@ -254,7 +259,9 @@ class HostRollouts(_RolloutLives):
     def _seed(self, i: int) -> int:
         """A seed's first environment is seeded with it; the others with numbers made from it."""
         seed, other = self.seeds[i // self.shape[1]], i % self.shape[1]
-        return seed if other == 0 else int(np.random.SeedSequence((seed, other)).generate_state(1))
+        return (
+            seed if other == 0 else int(np.random.SeedSequence((seed, other)).generate_state(1)[0])
+        )
 
     def clear(self) -> None:
         self._sums = [jnp.zeros_like(sums) for sums in self._no_sums]

@@ -58,7 +58,7 @@ def test_train_writes_what_it_says(tmp_path, capsys):
     ("flags", "words"),
     [
         (["--env", "MemoryChian"], ["unknown environment 'MemoryChian'", "MemoryChain"]),
-        (["--agent", "sarsa"], ["unknown agent 'sarsa'", "choose from: qrc, stream_ac"]),
+        (["--agent", "sarsa"], ["unknown agent 'sarsa'", "choose from: qrc, stream_ac, ppo"]),
         (["--cell", "rnn"], ["unknown cell 'rnn'", "rtu, rtu_nonlinear, gru, lstm, feedforward"]),
         (["--gradient", "bptt"], ["unknown gradient 'bptt'", "rtrl, tbptt"]),
         (["--length", "0"], ["length of at least 1", "got 0"]),
@@ -71,6 +71,9 @@ def test_train_writes_what_it_says(tmp_path, capsys):
         (["--out", "/dev/null/x"], ["cannot write to /dev/null/x", "--out"]),
         (["--env", "CartPole-v1", "--length", "8"], ["CartPole-v1", "length"]),
         (["--env", "Pendulum-v1"], ["Discrete action space"]),
+        (["--agent", "ppo", "--frames", "2047"], ["shorter than one rollout of 2048"]),
+        (["--agent", "ppo", "--minibatches", "5"], ["do not divide into 5 minibatches"]),
+        (["--agent", "ppo", "--hidden", "300000"], ["needs", "available", "--rollout"]),
     ],
 )
 def test_bad_input_gets_one_clear_line(flags, words, tmp_path, capsys):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rillax import BadInput, Learner
-from rillax.agents import QRC, StreamAC
+from rillax.agents import PPO, QRC, StreamAC
 from rillax.checkpoint import CheckpointError
 from rillax.networks import Architecture
 
@@ -163,3 +163,8 @@ def test_the_size_of_a_saved_learner_does_not_grow(tmp_path, learner):
         learner.save(tmp_path / "x")
         sizes.append((tmp_path / "x").stat().st_size)
     assert abs(sizes[1] - sizes[0]) < 16  # a digit of the step count
+
+
+def test_an_agent_of_rollouts_cannot_learn_beside_a_stream():
+    with pytest.raises(ValueError, match="PPO learns from rollouts"):
+        Learner(PPO(network=SMALL), BOX, TWO)

@@ -450,9 +450,8 @@ class PPO:
         return total - self.entropy * mean(entropy), losses
 
     def _optimiser(self) -> optax.GradientTransformation:
-        return optax.chain(
-            optax.clip_by_global_norm(self.max_gradient_norm), optax.scale_by_adam(eps=1e-5)
-        )
+        adam = optax.scale_by_adam(eps=1e-5)
+        return optax.flatten(optax.chain(optax.clip_by_global_norm(self.max_gradient_norm), adam))
 
     def _step_size(self, updates: Int[Array, ""]) -> Float[Array, ""] | float:
         if self.anneal_frames is None:

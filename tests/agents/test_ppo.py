@@ -24,8 +24,43 @@ ENDS = {(2, 0): "terminated", (4, 1): "truncated", (5, 0): "truncated"}
 """(step, environment) at which an episode ends."""
 
 
-def start(agent, space=SPACES[0], seed=3):
-    return jax.jit(lambda key: agent.init(key, BOX, space))(jax.random.key(seed))
+AGENT = PPO(
+    network=SMALL,
+    discount=0.9,
+    trace_decay=0.7,
+    environments=2,
+    rollout=STEPS,
+    epochs=3,
+    minibatches=1,
+    clip=0.02,
+    entropy=0.1,
+    step_size=0.02,
+    anneal_frames=5 * STEPS,
+    max_gradient_norm=0.3,
+)
+
+
+def make_reference(state, value_clip):
+    return ReferencePPO(
+        leaves(state.actor),
+        leaves(state.critic),
+        (3,),
+        state.log_deviation,
+        environments=2,
+        gamma=0.9,
+        lam=0.7,
+        clip=0.02,
+        value_clip=value_clip,
+        entropy=0.1,
+        value_coefficient=0.5,
+        lr=0.02,
+        anneal=5 * STEPS,
+        max_norm=0.3,
+    )
+
+
+def start(agent, space=SPACES[0]):
+    return jax.jit(lambda key: agent.init(key, BOX, space))(jax.random.key(3))
 
 
 @functools.cache
@@ -69,40 +104,11 @@ def parts(state):
     return learns, Parameters(frozen_actor, None, frozen_critic)
 
 
-@pytest.mark.parametrize(("space", "value_clip"), zip(SPACES, [True, False], strict=True), ids=str)
+@pytest.mark.parametrize(("space", "value_clip"), [(SPACES[0], True), (SPACES[1], False)], ids=str)
 def test_rollouts_and_updates_equal_an_independent_implementation(space, value_clip, x64):
-    agent = PPO(
-        network=SMALL,
-        discount=0.9,
-        trace_decay=0.7,
-        environments=2,
-        rollout=STEPS,
-        epochs=3,
-        minibatches=1,
-        clip=0.02,
-        value_clip=value_clip,
-        entropy=0.1,
-        step_size=0.02,
-        anneal_frames=5 * STEPS,
-        max_gradient_norm=0.3,
-    )
+    agent = dataclasses.replace(AGENT, value_clip=value_clip)
     state = start(agent, space)
-    reference = ReferencePPO(
-        leaves(state.actor),
-        leaves(state.critic),
-        (3,),
-        state.log_deviation,
-        environments=2,
-        gamma=0.9,
-        lam=0.7,
-        clip=0.02,
-        value_clip=value_clip,
-        entropy=0.1,
-        value_coefficient=0.5,
-        lr=0.02,
-        anneal=5 * STEPS,
-        max_norm=0.3,
-    )
+    reference = make_reference(state, value_clip)
     rng = np.random.default_rng(0)
     observation = rng.normal(size=(2, 3))
     update = jax.jit(agent.update)
@@ -171,16 +177,11 @@ def test_the_clipped_losses_are_what_they_say(x64):
         np.testing.assert_allclose(free, ((value - target) ** 2 / 2, value - target), 1e-12)
 
 
-@pytest.mark.parametrize("space", SPACES, ids=str)
-def test_a_minibatch_after_a_change_is_the_stale_rtrl_gradient(space, x64):
+def test_a_minibatch_after_a_change_is_the_stale_rtrl_gradient(x64):
     """Stored (h, S) of the old parameters, one step with the new ones, by hand in NumPy."""
-    agent = PPO(network=SMALL, rollout=STEPS, minibatches=1, discount=0.9, environments=2)
-    state = start(agent, space)
-    settings = {"gamma": 0.9, "lam": 0.95, "clip": 0.2, "value_clip": False, "entropy": 0.0}
-    settings |= {"value_coefficient": 0.5, "lr": 0.0, "max_norm": 1.0}
-    reference = ReferencePPO(
-        leaves(state.actor), leaves(state.critic), (3,), state.log_deviation, 2, **settings
-    )
+    agent = dataclasses.replace(AGENT, value_clip=False)
+    state = start(agent, SPACES[1])
+    reference = make_reference(state, value_clip=False)
     rng = np.random.default_rng(0)
     after, rollout, _ = play(agent, state, rng, rng.normal(size=(2, 3)), reference)
     batch, _ = jax.jit(agent.batch)(after._replace(start=state.start), rollout)
@@ -198,8 +199,7 @@ def test_a_minibatch_after_a_change_is_the_stale_rtrl_gradient(space, x64):
     for kind, network in [("actor", gradient.actor), ("critic", gradient.critic)]:
         for name, leaf in leaves(network).items():
             np.testing.assert_allclose(leaf, expected[f"{kind}/{name}"], 1e-7, 1e-11, err_msg=name)
-    if gradient.log_deviation is not None:
-        np.testing.assert_allclose(gradient.log_deviation, expected["log_std"], 1e-8)
+    np.testing.assert_allclose(gradient.log_deviation, expected["log_std"], 1e-8)
 
 
 def some_rollout(agent, state, rng):
@@ -259,14 +259,10 @@ def through_time(agent, learns, frozen, rollout, cut):
     [
         ("rtu", "rtrl", 1),
         ("rtu", "rtrl", 4),
-        ("rtu", "rtrl", STEPS),
-        ("rtu", "tbptt", 1),
         ("rtu", "tbptt", 4),
         ("rtu_nonlinear", "rtrl", 1),
         ("gru", "rtrl", 1),
         ("gru", "tbptt", 4),
-        ("lstm", "rtrl", 1),
-        ("feedforward", "rtrl", 1),
     ],
 )
 def test_with_unchanged_parameters_the_gradient_is_that_of_bptt(cell, gradient, length, x64):
@@ -286,6 +282,8 @@ def test_with_unchanged_parameters_the_gradient_is_that_of_bptt(cell, gradient, 
         ours = jax.grad(lambda x: agent.loss(x, frozen, batch, everything)[0])(learns)
         cut = STEPS if gradient == "rtrl" else length
         full = jax.grad(lambda x: through_time(agent, x, frozen, rollout, cut))(learns)
+        if cut == length:
+            return ours, full, full
         near = jax.grad(lambda x: through_time(agent, x, frozen, rollout, length))(learns)
         return ours, full, near
 
@@ -294,7 +292,7 @@ def test_with_unchanged_parameters_the_gradient_is_that_of_bptt(cell, gradient, 
         for x, y in [(a.cell, b.cell), (a.head, b.head), (a.encoder, c.encoder)]:
             for leaf, expected in zip(jax.tree.leaves(x), jax.tree.leaves(y), strict=True):
                 np.testing.assert_allclose(leaf, expected, 1e-9, 1e-12)
-    if gradient == "rtrl" and cell != "feedforward" and length < STEPS:  # and it matters
+    if gradient == "rtrl":  # and it matters
         pairs = zip(jax.tree.leaves(full.actor.cell), jax.tree.leaves(near.actor.cell), strict=True)
         assert not all(np.allclose(x, y) for x, y in pairs)
 
