@@ -60,7 +60,14 @@ def make_reference(state, value_clip):
 
 
 def start(agent, space=SPACES[0]):
-    return jax.jit(lambda key: agent.init(key, BOX, space))(jax.random.key(3))
+    # The state depends on few of the settings, and compiling it takes longer than most tests.
+    return _start(agent.network, agent.environments, SPACES.index(space), jnp.result_type(float))
+
+
+@functools.cache
+def _start(network, environments, space, precision):
+    agent = PPO(network=network, environments=environments, minibatches=1)
+    return jax.jit(lambda key: agent.init(key, BOX, SPACES[space]))(jax.random.key(3))
 
 
 @functools.cache
@@ -316,7 +323,7 @@ def test_an_epoch_sees_every_sample_once():
 
 def test_what_was_not_seen_changes_nothing():
     """Two rollouts that differ only in a bad step end in the same parameters."""
-    agent = PPO(network=SMALL, rollout=4, minibatches=1, sequence_length=2)
+    agent = PPO(network=SMALL, rollout=4, epochs=1, minibatches=1, sequence_length=2)
     rng = np.random.default_rng(0)
     observations = rng.normal(size=(5, 1, 3)).astype(np.float32)
     outcomes = []
