@@ -35,8 +35,8 @@ def one_kernel(function: Function) -> Function:
     return asked
 
 
-def apart(function: Function) -> Function:
-    """The same function, its results computed once and kept.
+def once(function: Function) -> Function:
+    """The same function, its results computed a single time and kept.
 
     Left to itself the compiler would compute them anew inside everything that uses them.
     """

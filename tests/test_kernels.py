@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rillax import kernels
-from rillax.kernels import Program, after, apart
+from rillax.kernels import Program, after, once
 
 
 def program(function):
@@ -42,12 +42,12 @@ def test_what_the_compiler_refuses_runs_as_an_ordinary_program(monkeypatch):
 
 def test_apart_and_after_change_no_number():
     x = jnp.arange(4.0)
-    np.testing.assert_array_equal(apart(jnp.cumsum)(x), jnp.cumsum(x))
+    np.testing.assert_array_equal(once(jnp.cumsum)(x), jnp.cumsum(x))
     assert after(x[2], {"gradient": x}) == 2.0
 
 
 def test_apart_differentiates_and_batches():
     def cube(x):
-        return apart(lambda x: x**3)(x)
+        return once(lambda x: x**3)(x)
 
     np.testing.assert_allclose(jax.vmap(jax.grad(cube))(jnp.arange(3.0)), [0.0, 3.0, 12.0])

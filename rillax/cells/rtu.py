@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from rillax.cells.cell import Cell, Gradient, Memory, check_gradient
-from rillax.kernels import apart
+from rillax.kernels import once
 
 Pair = tuple[Array, Array]
 
@@ -53,7 +53,7 @@ class Polar(NamedTuple):
 
 
 def _polar(nu_log: Array, theta_log: Array, gain: bool) -> Polar:
-    @apart
+    @once
     def polar(nu_log: Array, theta_log: Array) -> Polar:
         nu, omega = jnp.exp(nu_log), jnp.exp(theta_log)
         # 1 - r first: next to r = 1, 1 - exp(-nu) would be all cancellation.
@@ -226,7 +226,7 @@ class LinearRTU(_RTU):
     def contract(self, g: Pair, sensitivity: LinearSensitivity) -> Self:
         s = sensitivity
         # The frame of E turns with the unit; turning g back instead costs one number per unit.
-        g_real, g_imag = rows(apart(multiply)((s.turn[0], -s.turn[1]), g))
+        g_real, g_imag = rows(once(multiply)((s.turn[0], -s.turn[1]), g))
         return self.with_gradient(
             nu_log=g[0] * s.nu_log[0] + g[1] * s.nu_log[1],
             theta_log=g[0] * s.theta_log[0] + g[1] * s.theta_log[1],
