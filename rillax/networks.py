@@ -12,12 +12,13 @@ from typing import Any, Literal, NamedTuple, get_args
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from rillax.cells import (
     GRU,
     LSTM,
     Cell,
+    Correction,
     FeedForward,
     Gradient,
     LinearRTU,
@@ -104,6 +105,7 @@ class Network(eqx.Module):
     cell: Cell
     head: Head
     learn_encoder: bool = eqx.field(static=True, default=True)
+    update_every: int = eqx.field(static=True, default=1)
 
     def initial_memory(self) -> Memory:
         return self.cell.initial_memory()
@@ -131,11 +133,14 @@ class Stream(NamedTuple):
     network: Network
     memory: Memory
     previous: Any
+    clock: Int[Array, ""] | None = None
+    """Updates since the recurrent parameters changed; None where every update changes them."""
 
 
 def start(network: Network) -> Stream:
     memory = network.initial_memory()
-    return Stream(network, memory, memory.hidden)
+    clock = None if network.update_every == 1 else jnp.int32(0)
+    return Stream(network, memory, memory.hidden, clock)
 
 
 def advance(stream: Stream, observation: Array, fresh: Bool[Array, ""]) -> Stream:
@@ -145,7 +150,25 @@ def advance(stream: Stream, observation: Array, fresh: Bool[Array, ""]) -> Strea
     """
     blank = stream.network.initial_memory()
     before = jax.tree.map(lambda new, old: jnp.where(fresh, new, old), blank, stream.memory)
-    return Stream(stream.network, stream.network.advance(before, observation), before.hidden)
+    memory = stream.network.advance(before, observation)
+    return stream._replace(memory=memory, previous=before.hidden)
+
+
+def learn(stream: Stream, network: Network) -> Stream:
+    """The stream with a network that has learned, its memory moved along by the cell's correction.
+
+    With ``update_every`` m > 1, only every m-th update reaches the recurrent parameters, which are
+    held fixed in between (Appendix C, "Periodic updates").
+    """
+    if stream.clock is not None:
+        due = stream.clock == network.update_every - 1
+        cell = jax.tree.map(
+            lambda new, old: jnp.where(due, new, old), network.cell, stream.network.cell
+        )
+        network = eqx.tree_at(lambda n: n.cell, network, cell)
+        stream = stream._replace(clock=jnp.where(due, 0, stream.clock + 1))
+    memory = stream.network.cell.transport(stream.memory, network.cell)
+    return stream._replace(network=network, memory=memory)
 
 
 EncoderFactory = Callable[[PRNGKeyArray, tuple[int, ...]], Callable[[Array], Array]]
@@ -173,6 +196,10 @@ class Architecture:
     """RTU: largest initial phase."""
     gain: bool = True
     """RTU: scale the input by gamma = sqrt(1 - r^2)."""
+    correction: Correction = "none"
+    """RTU: what is done about stale sensitivities (docs/staleness.md)."""
+    update_every: int = 1
+    """Only every so manieth update changes the recurrent parameters."""
     encoder: EncoderFactory | None = None
     """A module of your own in the encoder's place."""
     learn_encoder: bool = True
@@ -182,11 +209,23 @@ class Architecture:
         choose("cell", self.cell, get_args(CellName))
         choose("gradient", self.gradient, get_args(Gradient))
         choose("activation", self.activation, get_args(Activation))
-        for name in ("width", "hidden"):
+        choose("correction", self.correction, get_args(Correction))
+        if self.correction != "none":
+            self._check_correction()
+        for name in ("width", "hidden", "update_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if not 0 <= self.sparsity < 1:
             raise ValueError(f"sparsity must be in [0, 1), got {self.sparsity}")
+
+    def _check_correction(self) -> None:
+        of_rtu = self.cell in ("rtu", "rtu_nonlinear") and self.gradient == "rtrl"
+        if not of_rtu or (self.correction == "exact" and self.cell != "rtu"):
+            cells = "rtu" if self.correction == "exact" else "rtu or rtu_nonlinear"
+            raise ValueError(
+                f"the correction {self.correction!r} is for the cell {cells} with the gradient "
+                f"rtrl, got {self.cell} with {self.gradient}"
+            )
 
     def build(self, key: PRNGKeyArray, observation_shape: tuple[int, ...], outputs: int) -> Network:
         key_encoder, key_cell, key_hidden, key_out = jax.random.split(key, 4)
@@ -195,7 +234,7 @@ class Architecture:
         hidden = sparse_linear(cell.features, self.width, self.sparsity, key=key_hidden)
         out = sparse_linear(self.width, outputs, self.sparsity, key=key_out)
         head = Head(Block(hidden, _ACTIVATIONS[self.activation]), out)
-        return Network(encoder, cell, head, self.learn_encoder)
+        return Network(encoder, cell, head, self.learn_encoder, self.update_every)
 
     def _encoder(self, key: PRNGKeyArray, shape: tuple[int, ...]) -> Callable[[Array], Array]:
         if self.encoder is not None:
@@ -216,6 +255,7 @@ class Architecture:
                 r_max=self.r_max,
                 phase_max=self.phase_max,
                 gain=self.gain,
+                correction=self.correction,
             )
         if self.cell == "feedforward":
             return FeedForward(

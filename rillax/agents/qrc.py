@@ -23,7 +23,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from rillax import spaces, statistics
 from rillax.kernels import after
-from rillax.networks import Architecture, Network, Stream, advance, split, start
+from rillax.networks import Architecture, Network, Stream, advance, learn, split, start
 from rillax.updates import TraceState, cut_traces, eligibility_trace
 
 ClipAt = Literal["none", "update", "gradient"]
@@ -175,8 +175,8 @@ class QRC:
         q_learns = self._ascend(q_learns, direction_q, self.q_step_size)
         h_learns = self._ascend(h_learns, direction_h, self.h_step_size)
         state = state._replace(
-            q=state.q._replace(network=eqx.combine(q_learns, q_frozen)),
-            h=state.h._replace(network=eqx.combine(h_learns, h_frozen)),
+            q=learn(state.q, eqx.combine(q_learns, q_frozen)),
+            h=learn(state.h, eqx.combine(h_learns, h_frozen)),
             traces=traces,
             fresh=done,
             rewards=rewards,

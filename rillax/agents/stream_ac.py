@@ -21,7 +21,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from rillax import spaces, statistics
 from rillax.agents.policies import clip_action, make_policy
-from rillax.networks import Architecture, Network, Stream, advance, split, start
+from rillax.networks import Architecture, Network, Stream, advance, learn, split, start
 from rillax.updates import adaptive_obgd, cut_traces, obgd
 
 Metrics = dict[str, Float[Array, ""]]
@@ -169,9 +169,9 @@ class StreamAC:
         theta = optax.apply_updates(theta, actor_update)
         critic_learns = optax.apply_updates(critic_learns, critic_update)
         state = state._replace(
-            actor=state.actor._replace(network=eqx.combine(theta.network, actor_frozen)),
+            actor=learn(state.actor, eqx.combine(theta.network, actor_frozen)),
             log_deviation=theta.log_deviation,
-            critic=state.critic._replace(network=eqx.combine(critic_learns, critic_frozen)),
+            critic=learn(state.critic, eqx.combine(critic_learns, critic_frozen)),
             actor_optimiser=actor_optimiser,
             critic_optimiser=critic_optimiser,
             fresh=done,

@@ -4,11 +4,13 @@ from rillax.cells.cell import Cell, Gradient, Memory, recall, remember
 from rillax.cells.dense import GRU, LSTM
 from rillax.cells.feedforward import FeedForward
 from rillax.cells.rtu import LinearRTU, NonlinearRTU
+from rillax.cells.transport import Correction
 
 __all__ = [
     "GRU",
     "LSTM",
     "Cell",
+    "Correction",
     "FeedForward",
     "Gradient",
     "LinearRTU",

@@ -28,6 +28,8 @@ class Memory(NamedTuple):
 
     hidden: Hidden
     sensitivity: Sensitivity
+    second: Any = None
+    """Second-order terms, where a staleness correction is on."""
 
 
 class Cell(eqx.Module):
@@ -63,6 +65,17 @@ class Cell(eqx.Module):
     @abc.abstractmethod
     def contract(self, g: Hidden, sensitivity: Sensitivity) -> Self:
         """dL/dh times S: the gradient of L for every parameter, through all of time."""
+
+    def jacobian(self, sensitivity: Sensitivity) -> Any:
+        """All of dh/dpsi, where ``sensitivity`` leaves out what follows from the rest."""
+        return sensitivity
+
+    def transport(self, memory: Memory, after: Self) -> Memory:
+        """The memory, when the cell's parameters have just become those of ``after``.
+
+        Only a staleness correction moves it; otherwise it stays, and grows stale.
+        """
+        return memory
 
     def initial_memory(self) -> Memory:
         exact = self.gradient == "rtrl"

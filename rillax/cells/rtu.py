@@ -3,38 +3,31 @@
     h_t = lambda h_{t-1} + gamma B x_t,    lambda_k = r_k exp(i Omega_k)
 
 Unit k depends on row k of B and on its own lambda_k alone, so its sensitivity is one row too. A
-complex number is kept as a pair of real arrays (real, imaginary): no conjugation to get wrong, and
-loops that vectorise.
+complex number is kept as a pair of real arrays.
 """
 
+import abc
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, get_args
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from rillax.cells import transport
 from rillax.cells.cell import Cell, Gradient, Memory, check_gradient
+from rillax.cells.pairs import Pair, multiply, rows
+from rillax.cells.transport import Correction
 from rillax.kernels import once
-
-Pair = tuple[Array, Array]
-
-
-def multiply(a: Pair, b: Pair) -> Pair:
-    return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
+from rillax.names import choose
 
 
 def _unit_length(a: Pair) -> Pair:
     """A number of modulus about one, brought back to one by a step of Newton's method."""
     scale = 1.5 - 0.5 * (jnp.square(a[0]) + jnp.square(a[1]))
     return scale * a[0], scale * a[1]
-
-
-def rows(a: Pair) -> Pair:
-    """One number per unit, broadcast along that unit's row of B."""
-    return a[0][:, None], a[1][:, None]
 
 
 class Polar(NamedTuple):
@@ -86,6 +79,7 @@ class _RTU(Cell):
     B_imag: Float[Array, "units inputs"]
     activation: Callable[[Array], Array] = eqx.field(static=True)
     gain: bool = eqx.field(static=True)
+    correction: Correction = eqx.field(static=True)
 
     def __init__(
         self,
@@ -99,6 +93,7 @@ class _RTU(Cell):
         r_max: float = 1.0,
         phase_max: float = 2 * math.pi,
         gain: bool = True,
+        correction: Correction = "none",
     ):
         """Draw r^2 on [r_min^2, r_max^2], the phase on (0, phase_max), and B ~ N(0, 1/inputs).
 
@@ -106,6 +101,7 @@ class _RTU(Cell):
         unit's state independent of how long it remembers; without it, gamma = 1.
         """
         check_gradient(gradient)
+        choose("correction", correction, get_args(Correction))
         if not 0 <= r_min <= r_max <= 1:
             raise ValueError(f"RTU needs 0 <= r_min <= r_max <= 1, got {r_min} and {r_max}")
         if not phase_max > 0:
@@ -120,6 +116,27 @@ class _RTU(Cell):
         self.activation = activation
         self.gradient = gradient
         self.gain = gain
+        self.correction = correction
+
+    @abc.abstractmethod
+    def initial_second(self) -> Any:
+        """The second-order terms of a blank memory, for ``correction``."""
+
+    @abc.abstractmethod
+    def advance_second(self, memory: Memory, x: Array) -> Any:
+        """Those terms after one more input, from the memory before it."""
+
+    def initial_memory(self) -> Memory:
+        memory = super().initial_memory()
+        if self.correction == "none" or memory.sensitivity is None:
+            return memory
+        return memory._replace(second=self.initial_second())
+
+    def advance(self, memory: Memory, x: Array) -> Memory:
+        after = super().advance(memory, x)
+        if memory.second is None:
+            return after
+        return after._replace(second=self.advance_second(memory, x))
 
     @property
     def features(self) -> int:
@@ -234,6 +251,19 @@ class LinearRTU(_RTU):
             B_imag=g_imag * s.E[0] - g_real * s.E[1],
         )
 
+    def jacobian(self, sensitivity: LinearSensitivity) -> "NonlinearSensitivity":
+        s = sensitivity
+        return NonlinearSensitivity(s.nu_log, s.theta_log, s.E, (-s.E[1], s.E[0]))
+
+    def initial_second(self) -> transport.LinearSecond:
+        return transport.linear_second(self)
+
+    def advance_second(self, memory: Memory, x: Array) -> transport.LinearSecond:
+        return transport.advance_linear(self, memory, x)
+
+    def transport(self, memory: Memory, after: Self) -> Memory:
+        return memory if memory.second is None else transport.move_linear(self, memory, after)
+
 
 class NonlinearSensitivity(NamedTuple):
     """dh/dpsi for the non-linear unit, which is not analytic: a pair for each leaf."""
@@ -249,6 +279,12 @@ class NonlinearRTU(_RTU):
 
     def __init__(self, inputs: int, units: int, *, key: PRNGKeyArray, **settings: Any):
         super().__init__(inputs, units, key=key, **settings)
+        if self.correction == "exact":
+            raise ValueError(
+                "the correction 'exact' is for the linear unit (cell 'rtu'): here a unit's second "
+                "derivatives with respect to its inputs' weights are not zero, and there are as "
+                "many as weights times inputs; choose 'diagonal'"
+            )
 
     def step(self, hidden: Pair, x: Array) -> Pair:
         polar = self.polar()
@@ -299,3 +335,12 @@ class NonlinearRTU(_RTU):
             B_real=g_real * s.B_real[0] + g_imag * s.B_real[1],
             B_imag=g_real * s.B_imag[0] + g_imag * s.B_imag[1],
         )
+
+    def initial_second(self) -> transport.NonlinearSecond:
+        return transport.nonlinear_second(self)
+
+    def advance_second(self, memory: Memory, x: Array) -> transport.NonlinearSecond:
+        return transport.advance_nonlinear(self, memory, x)
+
+    def transport(self, memory: Memory, after: Self) -> Memory:
+        return memory if memory.second is None else transport.move_nonlinear(self, memory, after)

@@ -1,0 +1,376 @@
+"""Staleness corrections: move a memory along with the parameters it was made with.
+
+A sensitivity is a sum of terms, each made with the parameters of its own step. When the parameters
+change, the carried S stays behind (Section 4.4 and Appendix C of the paper). A correction carries
+second-order terms beside S and, at each change of the parameters, moves S to the new ones:
+
+- ``diagonal``: the paper's Taylor trace (its last equation), S <- S + omega * dpsi, with the second
+  derivative of h with respect to each parameter alone.
+- ``exact``: the whole first-order transport, of h as well, for the linear unit. Between changes its
+  state is gamma times a power series in lambda, linear in B. So with l = log(lambda) =
+  -exp(nu_log) + i exp(theta_log), everything of second order follows from
+
+      h2 = d2h/dl2   <- lambda (h2 + 2 h1 + h),    h1 = dh/dl = dh/dtheta_log / (i exp(theta_log))
+      D  = dE/dl     <- lambda (D + E)
+
+  one complex number per unit and one complex array of the size of B; in gamma and in B the
+  transport is exact to every order.
+
+A correction is a Taylor expansion, and far from where it was made that is worse than nothing. A
+guard follows Appendix C's own error recurrence for each unit; docs/staleness.md explains it.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from rillax.cells.cell import Memory
+from rillax.cells.pairs import Pair, apart, multiply, rows, together
+
+if TYPE_CHECKING:
+    from rillax.cells.rtu import LinearRTU, NonlinearRTU
+
+Correction = Literal["none", "diagonal", "exact"]
+"""What is done about the staleness of an RTU's sensitivity."""
+
+LIMIT = 0.3
+"""A unit is corrected while its estimated staleness, relative, is below this ..."""
+RETURN = 0.1
+"""... and, once it has been above, again when it has come down to this share of it."""
+
+
+class Guard(NamedTuple):
+    """For each unit, how stale it would be by now without correction: Appendix C, unit by unit.
+
+    With inputs of size one, |E| is at most ``mass`` and |dE/dl| at most ``moment``; so a change dl
+    makes E stale by about dl moment, and what is stale decays as E does. Changes there and back
+    cancel, as they do in E.
+    """
+
+    mass: Float[Array, " units"]
+    """Sum of r^age over the inputs of the episode."""
+    moment: Float[Array, " units"]
+    """Sum of age r^age."""
+    error: Pair
+    """e <- r (e + dl moment), complex as dl is."""
+    trusted: Bool[Array, " units"]
+
+
+class LinearSecond(NamedTuple):
+    """What the linear unit carries for a correction."""
+
+    h2: Pair
+    D: Pair | None
+    """None under ``diagonal``, which needs no mixed derivatives."""
+    added: Any
+    """What the correction has added to h and S, as it stands now: to be taken back if need be."""
+    guard: Guard
+
+
+class LinearAdded(NamedTuple):
+    """Under ``diagonal`` the state and E are left alone, and None here."""
+
+    hidden: Pair | None
+    nu_log: Pair
+    theta_log: Pair
+    E: Pair | None
+
+
+class NonlinearSecond(NamedTuple):
+    """What the non-linear unit carries for ``diagonal``: trees like its sensitivity."""
+
+    omega: Any
+    added: Any
+    guard: Guard
+
+
+class Polar(NamedTuple):
+    """The recurrence in the coordinates in which it is simple."""
+
+    decay: Array
+    """exp(nu_log) = -log r."""
+    frequency: Array
+    """exp(theta_log) = Omega."""
+    lam: Array
+    gamma: Array
+    growth: Array
+    """a = d log(gamma) / d nu_log."""
+    d_growth: Array
+    """da / d nu_log."""
+
+
+def polar(cell: "LinearRTU") -> Polar:
+    decay, frequency = jnp.exp(cell.nu_log), jnp.exp(cell.theta_log)
+    lam, gamma = cell.recurrence()
+    growth = decay / jnp.expm1(2 * decay) if cell.gain else jnp.zeros_like(decay)
+    d_growth = growth * (1 + 2 * decay / jnp.expm1(-2 * decay))
+    return Polar(decay, frequency, together(lam), gamma, growth, d_growth)
+
+
+# ---- the guard
+
+
+def blank_guard(unit: Array) -> Guard:
+    zero = jnp.zeros_like(unit)
+    return Guard(zero, zero, (zero, zero), jnp.ones_like(unit, bool))
+
+
+def advance_guard(guard: Guard, nu_log: Array) -> Guard:
+    r = jnp.exp(-jnp.exp(nu_log))
+    return Guard(
+        mass=r * guard.mass + 1,
+        moment=r * (guard.moment + guard.mass),
+        error=(r * guard.error[0], r * guard.error[1]),
+        trusted=guard.trusted,
+    )
+
+
+def watch(guard: Guard, before: "LinearRTU | NonlinearRTU", after: Any) -> Guard:
+    """The guard after a change of parameters: which units may be moved along with it."""
+    d_decay = jnp.exp(after.nu_log) - jnp.exp(before.nu_log)
+    d_frequency = jnp.exp(after.theta_log) - jnp.exp(before.theta_log)
+    real = guard.error[0] - d_decay * guard.moment
+    imag = guard.error[1] + d_frequency * guard.moment
+    limit = jnp.where(guard.trusted, LIMIT, RETURN * LIMIT) * guard.mass
+    trusted = jnp.square(real) + jnp.square(imag) <= jnp.square(limit)
+    return guard._replace(error=(real, imag), trusted=trusted)
+
+
+def settle(trusted: Array, value: Pair, added: Pair, step: Pair) -> tuple[Pair, Pair]:
+    """Take a step if the unit is trusted, take back all steps if it is not.
+
+    Returns the new value and what has now been added to it. The value that is left when all is
+    taken back is the one that no correction would have given.
+    """
+    keep = trusted if value[0].ndim == 1 else trusted[:, None]
+    both = tuple(zip(value, added, step, strict=True))
+    moved = tuple(v + jnp.where(keep, s, -a) for v, a, s in both)
+    total = tuple(jnp.where(keep, a + s, 0) for _, a, s in both)
+    return moved, total  # type: ignore[return-value]
+
+
+# ---- the linear unit
+
+
+def linear_second(cell: "LinearRTU") -> LinearSecond:
+    unit = (jnp.zeros_like(cell.nu_log),) * 2
+    row = (jnp.zeros_like(cell.B_real),) * 2 if cell.correction == "exact" else None
+    added = LinearAdded(None if row is None else unit, unit, unit, row)
+    return LinearSecond(unit, row, added, blank_guard(cell.nu_log))
+
+
+def advance_linear(cell: "LinearRTU", memory: Memory, x: Array) -> LinearSecond:
+    """The second-order terms after one more input, from the memory before it."""
+    p, second, added = polar(cell), memory.second, memory.second.added
+    h, h1 = together(memory.hidden), first_in_log(p, memory.sensitivity)
+    h2 = p.lam * (together(second.h2) + 2 * h1 + h)
+    lam = rows(apart(p.lam))
+    D = None
+    if second.D is not None:
+        E = memory.sensitivity.E
+        D = multiply(lam, (second.D[0] + E[0], second.D[1] + E[1]))
+    # The recursions of h and S are linear in h and S, so what was added obeys them without input.
+    nu, theta = p.lam * together(added.nu_log), p.lam * together(added.theta_log)
+    hidden, E_added = None, None
+    if added.hidden is not None:
+        extra = together(added.hidden)
+        nu, theta = nu - p.decay * p.lam * extra, theta + 1j * p.frequency * p.lam * extra
+        hidden, E_added = apart(p.lam * extra), multiply(lam, added.E)
+    return LinearSecond(
+        h2=apart(h2),
+        D=D,
+        added=LinearAdded(hidden, apart(nu), apart(theta), E_added),
+        guard=advance_guard(second.guard, cell.nu_log),
+    )
+
+
+def first_in_log(p: Polar, sensitivity: Any) -> Array:
+    """h1 = dh/dl, from dh/dtheta_log = i Omega dh/dl."""
+    return -1j * together(sensitivity.theta_log) / p.frequency
+
+
+class LinearHessian(NamedTuple):
+    """Every second derivative of a linear unit's state that is not zero, as complex arrays."""
+
+    nu_nu: Array
+    nu_theta: Array
+    theta_theta: Array
+    nu_B: Array
+    """d2h / dnu_log dB_real; with respect to B_imag it is i times that."""
+    theta_B: Array
+
+
+def linear_hessian(cell: "LinearRTU", memory: Memory) -> LinearHessian:
+    """The second derivatives of the state, read off the terms that ``exact`` carries."""
+    p = polar(cell)
+    h, h1, h2 = together(memory.hidden), first_in_log(p, memory.sensitivity), memory.second.h2
+    nu_nu, theta_theta = _diagonal(p, h, h1, together(h2))
+    E, D = together(memory.sensitivity.E), together(memory.second.D)
+    i_omega = 1j * p.frequency
+    return LinearHessian(
+        nu_nu=nu_nu,
+        nu_theta=i_omega * (p.growth * h1 - p.decay * together(h2)),
+        theta_theta=theta_theta,
+        nu_B=p.growth[:, None] * E - p.decay[:, None] * D,
+        theta_B=i_omega[:, None] * D,
+    )
+
+
+def _diagonal(p: Polar, h: Array, h1: Array, h2: Array) -> tuple[Array, Array]:
+    """d2h/dnu_log^2 and d2h/dtheta_log^2. At fixed gamma d/dnu_log = -decay d/dl."""
+    nu = p.growth * h - p.decay * h1
+    h1_nu = p.growth * h1 - p.decay * h2
+    nu_nu = p.d_growth * h + p.growth * nu - p.decay * (h1 + h1_nu)
+    return nu_nu, 1j * p.frequency * h1 - jnp.square(p.frequency) * h2
+
+
+def move_linear(cell: "LinearRTU", memory: Memory, after: "LinearRTU") -> Memory:
+    """The memory of a unit whose parameters have just become those of ``after``."""
+    guard = watch(memory.second.guard, cell, after)
+    steps = (_exact_steps if cell.correction == "exact" else _diagonal_steps)(cell, memory, after)
+    s, second, added = memory.sensitivity, memory.second, memory.second.added
+
+    def move(value: Pair, was_added: Pair | None, step: Pair | None) -> tuple[Pair, Pair | None]:
+        if step is None or was_added is None:
+            return value, None
+        return settle(guard.trusted, value, was_added, step)
+
+    hidden, hidden_added = move(memory.hidden, added.hidden, steps.hidden)
+    nu_log, nu_added = move(s.nu_log, added.nu_log, steps.nu_log)
+    theta_log, theta_added = move(s.theta_log, added.theta_log, steps.theta_log)
+    E, E_added = move(s.E, added.E, steps.E)
+    total = LinearAdded(hidden_added, nu_added, theta_added, E_added)  # type: ignore[arg-type]
+    return Memory(
+        hidden,
+        s._replace(nu_log=nu_log, theta_log=theta_log, E=E),
+        second._replace(added=total, guard=guard),
+    )
+
+
+def _diagonal_steps(cell: "LinearRTU", memory: Memory, after: "LinearRTU") -> LinearAdded:
+    p = polar(cell)
+    h, h1 = together(memory.hidden), first_in_log(p, memory.sensitivity)
+    nu_nu, theta_theta = _diagonal(p, h, h1, together(memory.second.h2))
+    nu = apart(nu_nu * (after.nu_log - cell.nu_log))
+    theta = apart(theta_theta * (after.theta_log - cell.theta_log))
+    return LinearAdded(hidden=None, nu_log=nu, theta_log=theta, E=None)
+
+
+def _exact_steps(cell: "LinearRTU", memory: Memory, after: "LinearRTU") -> LinearAdded:
+    """What transport adds: first order in l, exact in gamma and B."""
+    p, q, s = polar(cell), polar(after), memory.sensitivity
+    dl = -(q.decay - p.decay) + 1j * (q.frequency - p.frequency)
+    dB = after.B_real - cell.B_real, after.B_imag - cell.B_imag
+    D = memory.second.D
+    by_row = multiply(rows(apart(dl)), D)
+    E_there = s.E[0] + by_row[0], s.E[1] + by_row[1]
+    through_B, through_B_1 = (
+        jax.lax.complex(*(jnp.sum(part, axis=1) for part in multiply(each, dB)))
+        for each in (E_there, D)
+    )
+    h, h1, h2 = together(memory.hidden), first_in_log(p, s), together(memory.second.h2)
+    ratio = q.gamma / p.gamma
+    h_there = ratio * (h + dl * (h1 + dl * h2 / 2) + through_B)
+    h1_there = ratio * (h1 + dl * h2 + through_B_1)
+    grown = rows((ratio, ratio))
+    nu = (q.growth * h_there - q.decay * h1_there) - (p.growth * h - p.decay * h1)
+    return LinearAdded(
+        hidden=apart(h_there - h),
+        nu_log=apart(nu),
+        theta_log=apart(1j * (q.frequency * h1_there - p.frequency * h1)),
+        E=(grown[0] * E_there[0] - s.E[0], grown[1] * E_there[1] - s.E[1]),
+    )
+
+
+# ---- the non-linear unit
+
+
+def nonlinear_second(cell: "NonlinearRTU") -> NonlinearSecond:
+    zero = cell.initial_sensitivity()
+    return NonlinearSecond(zero, zero, blank_guard(cell.nu_log))
+
+
+def advance_nonlinear(cell: "NonlinearRTU", memory: Memory, x: Array) -> NonlinearSecond:
+    """omega_t = d2h_t/dpsi_i^2, by following a step along each parameter to second order."""
+    s, second, h = memory.sensitivity, memory.second, memory.hidden
+    lam, gamma = cell.recurrence()
+    u = cell.drive(x)
+
+    def along(first: Pair, curve: Pair, t: Array) -> Pair:
+        """The state before this step, as the parameter goes by t."""
+        wide = rows(h) if first[0].ndim == 2 else h
+        parts = zip(wide, first, curve, strict=True)
+        real, imag = (a + t * (b + t * c / 2) for a, b, c in parts)
+        return real, imag
+
+    def whole(name: str) -> Callable[[Array], Pair]:
+        first, curve = getattr(s, name), getattr(second.omega, name)
+
+        def at(t: Array) -> Pair:
+            there = eqx.tree_at(lambda c: getattr(c, name), cell, getattr(cell, name) + t)
+            return there.step(along(first, curve, t), x)
+
+        return at
+
+    def by_entry(name: str, part: int) -> Callable[[Array], Pair]:
+        first, curve = getattr(s, name), getattr(second.omega, name)
+
+        def at(t: Array) -> Pair:
+            rotated = multiply(rows(lam), along(first, curve, t))
+            driven = [u[0][:, None], u[1][:, None]]
+            driven[part] = driven[part] + t * x
+            return (
+                cell.activation(rotated[0] + gamma[:, None] * driven[0]),
+                cell.activation(rotated[1] + gamma[:, None] * driven[1]),
+            )
+
+        return at
+
+    omega = type(s)(
+        nu_log=_second_derivative(whole("nu_log"), h[0]),
+        theta_log=_second_derivative(whole("theta_log"), h[0]),
+        B_real=_second_derivative(by_entry("B_real", 0), h[0]),
+        B_imag=_second_derivative(by_entry("B_imag", 1), h[0]),
+    )
+    # What was added to S goes through the recurrence and the activation, as S does.
+    rotated = multiply(lam, h)
+    before = rotated[0] + gamma * u[0], rotated[1] + gamma * u[1]
+    slope = tuple(jax.jvp(cell.activation, (b,), (jnp.ones_like(b),))[1] for b in before)
+
+    def carry(added: Pair) -> Pair:
+        wide = added[0].ndim == 2
+        moved = multiply(rows(lam) if wide else lam, added)
+        f = rows(slope) if wide else slope
+        return f[0] * moved[0], f[1] * moved[1]
+
+    added = type(s)(*(carry(each) for each in second.added))
+    return NonlinearSecond(omega, added, advance_guard(second.guard, cell.nu_log))
+
+
+def _second_derivative(path: Callable[[Array], Pair], like: Array) -> Pair:
+    zero, one = jnp.zeros((), like.dtype), jnp.ones((), like.dtype)
+    return jax.jvp(lambda t: jax.jvp(path, (t,), (one,))[1], (zero,), (one,))[1]
+
+
+def move_nonlinear(cell: "NonlinearRTU", memory: Memory, after: "NonlinearRTU") -> Memory:
+    second = memory.second
+    guard = watch(second.guard, cell, after)
+    moved, total = {}, {}
+    for name in ("nu_log", "theta_log", "B_real", "B_imag"):
+        change = getattr(after, name) - getattr(cell, name)
+        omega = getattr(second.omega, name)
+        moved[name], total[name] = settle(
+            guard.trusted,
+            getattr(memory.sensitivity, name),
+            getattr(second.added, name),
+            (omega[0] * change, omega[1] * change),
+        )
+    return Memory(
+        memory.hidden,
+        memory.sensitivity._replace(**moved),
+        second._replace(added=second.added._replace(**total), guard=guard),
+    )
