@@ -34,6 +34,7 @@ from rillax.experiments.run import (
 from rillax.files import OutputError
 from rillax.names import choose
 from rillax.networks import Architecture, CellName, Gradient
+from rillax.staleness import Replay
 from rillax.terminal import INTERRUPTED, console, fail, interruptible, parse, say
 
 DIVERGED = 3
@@ -94,6 +95,10 @@ class _Flags:
     """Write the metrics for TensorBoard as well (extra: tensorboard)."""
     wandb: str | None = None
     """Send the metrics to this project of Weights & Biases as well (extra: wandb)."""
+    staleness: int | None = None
+    """Measure how stale the sensitivities are, against a replay, every so many frames."""
+    replay: Replay = "inputs"
+    """What is replayed: the cell's inputs as they were, or the observations, encoded anew."""
     overwrite: bool = False
     """Replace the results of an earlier run in --out."""
 
@@ -176,6 +181,8 @@ def _parse_run(argv: list[str]) -> Run:
         on_bad_input=flags.on_bad_input,
         tensorboard=flags.tensorboard,
         wandb=flags.wandb,
+        staleness=flags.staleness,
+        replay=flags.replay,
         overwrite=flags.overwrite,
     )
 

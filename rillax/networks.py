@@ -143,6 +143,11 @@ def start(network: Network) -> Stream:
     return Stream(network, memory, memory.hidden, clock)
 
 
+def streams(state: Any) -> dict[str, Stream]:
+    """The networks in an agent's state, by name."""
+    return {n: s for n, s in state._asdict().items() if isinstance(s, Stream)}
+
+
 def advance(stream: Stream, observation: Array, fresh: Bool[Array, ""]) -> Stream:
     """Take in an observation, from a blank memory if the episode is ``fresh``.
 

@@ -1,14 +1,39 @@
-"""How stale is a carried sensitivity?
+"""How stale is a carried sensitivity? Measured against a replay, and bounded (Appendix C).
 
-(placeholder)
+The reference S* is made afresh: the current episode, replayed from its start with the current
+recurrent parameters. ``Recorded`` keeps what a replay needs while an agent lives, ``MeasuredLives``
+replays at an interval. Both stand around an agent and its loop, which know nothing of them: a run
+that does not measure is the program it always was.
 """
-from typing import Any
-import jax, jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from gymnax.environments.environment import Environment
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
 from rillax.cells import Cell, Memory
+from rillax.inputs import OnBadInput
+from rillax.lives import Arrays, make_lives
+from rillax.names import choose
+from rillax.networks import Stream, streams
+from rillax.stream import Agent, Tally
+
+Replay = Literal["inputs", "observations"]
+"""What is replayed: the inputs of the cell as they were, so that only the recurrent parameters
+differ (Appendix C), or the observations, through the encoder as it is now."""
+
+
+# ---- the reference and the distance from it
+
 
 def replay(cell: Cell, inputs: Array, count: Int[Array, ""] | int | None = None) -> Memory:
-    """The memory after the first ``count`` inputs (all, if None) of an episode, made afresh."""
+    """The memory after the first ``count`` inputs of an episode (all, if None), made afresh."""
     count = len(inputs) if count is None else count
 
     def one(memory: Memory, t_x: tuple[Array, Array]) -> tuple[Memory, None]:
@@ -23,10 +48,308 @@ def replay(cell: Cell, inputs: Array, count: Int[Array, ""] | int | None = None)
 def distance(cell: Cell, memory: Memory, reference: Memory) -> Float[Array, ""]:
     """||S - S*|| / ||S*||."""
     live, true = (cell.jacobian(m.sensitivity) for m in (memory, reference))
-    difference = jax.tree.map(jnp.subtract, live, true)
-    return norm(difference) / norm(true)
+    return norm(jax.tree.map(jnp.subtract, live, true)) / norm(true)
 
 
 def norm(tree: Any) -> Float[Array, ""]:
     """The root of the sum of all squares."""
     return jnp.sqrt(sum(jnp.sum(jnp.square(leaf)) for leaf in jax.tree.leaves(tree)))
+
+
+def unit_norms(tree: Any) -> Float[Array, " units"]:
+    """``norm`` for each unit alone; every leaf has the units as its first axis."""
+    rows = (jnp.reshape(leaf, (leaf.shape[0], -1)) for leaf in jax.tree.leaves(tree))
+    return jnp.sqrt(sum(jnp.sum(jnp.square(row), axis=1) for row in rows))
+
+
+# ---- the bounds
+
+
+class Constants(NamedTuple):
+    """What the bounds are made of; numbers, or arrays with one for each unit."""
+
+    rho: Any
+    """Contraction: of a unit, r = |lambda|; of the layer, the largest."""
+    lipschitz: Any
+    """L_I: how fast the immediate Jacobian changes with the parameters."""
+    update: Any
+    """eta G: the largest norm of a single update."""
+
+
+def recursion(error: Any, constants: Constants) -> Any:
+    """E_{t+1} <= rho E_t + rho L_I eta G / (1 - rho)."""
+    rho, lipschitz, update = constants
+    return rho * error + rho * lipschitz * update / (1 - rho)
+
+
+def bound(constants: Constants, every: int = 1, steps: Any = math.inf) -> Any:
+    """Where the recursion leads, from no error, in ``steps`` steps; by default the steady state.
+
+    With one update in ``every`` steps, the paper's periodic variant:
+    E <= rho L_I eta G / ((1 - rho) (1 - rho^m)).
+
+    >>> round(bound(Constants(rho=0.9, lipschitz=2.0, update=1e-3)), 6)  # 0.9 * 2e-3 / 0.1 ** 2
+    0.18
+    >>> round(bound(Constants(rho=0.9, lipschitz=2.0, update=1e-3), every=10), 6)
+    0.027636
+    """
+    rho, lipschitz, update = constants
+    return rho * lipschitz * update * (1 - rho**steps) / ((1 - rho) * (1 - rho**every))
+
+
+def estimate(
+    before: Cell, after: Cell, inputs: Array, count: Int[Array, ""] | int | None = None
+) -> Constants:
+    """The constants of each unit of an RTU, from one update and the inputs of the episode so far.
+
+    L_I / (1 - rho) bounds, in the paper's derivation, how far S* moves with a parameter: here that
+    is measured, by replaying the episode with the parameters before and after the update.
+    """
+    change = jax.tree.map(jnp.subtract, after, before)
+    then, now = (c.jacobian(replay(c, inputs, count).sensitivity) for c in (before, after))
+    moved = unit_norms(jax.tree.map(jnp.subtract, now, then))
+    update = unit_norms(change)
+    # r is less than one, but single precision may not see it.
+    rho = jnp.minimum(jnp.exp(-jnp.exp(after.nu_log)), 1 - 1e-6)  # type: ignore[attr-defined]
+    lipschitz = jnp.where(update > 0, (1 - rho) * moved / jnp.where(update > 0, update, 1), 0)
+    return Constants(rho, lipschitz, update)
+
+
+def of_layer(units: Constants) -> Constants:
+    """The paper's constants, one for the whole layer, from those of its units."""
+    return Constants(jnp.max(units.rho), jnp.max(units.lipschitz), jnp.linalg.norm(units.update))
+
+
+# ---- recording
+
+
+class Episode(NamedTuple):
+    """The current episode, as far as a replay needs it."""
+
+    observations: Float[Array, "horizon ..."]
+    """As the networks saw them."""
+    inputs: dict[str, Float[Array, "horizon inputs"]]
+    """Of each network's cell, when they came."""
+    length: Int[Array, ""]
+    before: dict[str, Cell]
+    """Each cell before the latest update."""
+    largest: dict[str, Float[Array, " units"]]
+    """The largest update of each unit in this episode."""
+
+
+class RecordedState(NamedTuple):
+    """An agent's state and what it has lived through in this episode."""
+
+    agent: Any
+    episode: Episode
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """An agent whose current episode is kept, up to ``horizon`` steps of it."""
+
+    agent: Any
+    horizon: int
+
+    def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> RecordedState:
+        state = self.agent.init(key, observation_space, action_space)
+        networks = _measurable(self.agent, state)
+        episode = Episode(
+            observations=self._room(state.observation),
+            inputs={n: self._room(_encode(s, state.observation)) for n, s in networks.items()},
+            length=jnp.int32(0),
+            before={n: s.network.cell for n, s in networks.items()},
+            largest={n: _no_update(s.network.cell) for n, s in networks.items()},
+        )
+        return RecordedState(state, episode)
+
+    def act(self, state: RecordedState, observation: Array) -> tuple[RecordedState, Array]:
+        agent, action = self.agent.act(state.agent, observation)
+        episode, seen = state.episode, agent.observation
+        at = jnp.where(state.agent.fresh, 0, episode.length)
+
+        def put(room: Array, value: Array) -> Array:
+            return room.at[at].set(value, mode="drop")
+
+        episode = episode._replace(
+            observations=put(episode.observations, seen),
+            inputs={
+                n: put(episode.inputs[n], _encode(s, seen))
+                for n, s in _measurable(self.agent, agent).items()
+            },
+            length=at + 1,
+        )
+        return RecordedState(agent, episode), action
+
+    def learn(self, state: RecordedState, *transition: Array) -> tuple[RecordedState, Any]:
+        before = {n: s.network.cell for n, s in _measurable(self.agent, state.agent).items()}
+        agent, metrics = self.agent.learn(state.agent, *transition)
+        after = {n: s.network.cell for n, s in _measurable(self.agent, agent).items()}
+        first = state.episode.length == 1
+        largest = {
+            n: jnp.maximum(
+                jnp.where(first, 0, state.episode.largest[n]),
+                unit_norms(jax.tree.map(jnp.subtract, after[n], before[n])),
+            )
+            if _has_units(after[n])
+            else state.episode.largest[n]
+            for n in after
+        }
+        episode = state.episode._replace(before=before, largest=largest)
+        return RecordedState(agent, episode), metrics
+
+    def skip(self, state: RecordedState, done: Array) -> RecordedState:
+        return state._replace(agent=self.agent.skip(state.agent, done))
+
+    def _room(self, value: Array) -> Array:
+        return jnp.zeros((self.horizon, *value.shape), value.dtype)
+
+
+def _encode(stream: Stream, seen: Array) -> Float[Array, " inputs"]:
+    return stream.network.encoder(seen)
+
+
+def _has_units(cell: Cell) -> bool:
+    return hasattr(cell, "nu_log")
+
+
+def _no_update(cell: Cell) -> Array:
+    return jnp.zeros_like(cell.nu_log) if hasattr(cell, "nu_log") else jnp.zeros(0)
+
+
+def _measurable(agent: Any, state: Any) -> dict[str, Stream]:
+    """The networks of an agent that carry a sensitivity."""
+    found = {n: s for n, s in streams(state).items() if s.memory.sensitivity is not None}
+    if not found:
+        network = agent.network
+        raise ValueError(
+            "staleness is that of a carried sensitivity, and this agent carries none (cell "
+            f"{network.cell}, gradient {network.gradient}); choose the cell rtu and the gradient "
+            "rtrl"
+        )
+    return found
+
+
+def measure(state: RecordedState, mode: Replay) -> dict[str, Float[Array, ""]]:
+    """Relative staleness of each network, and for an RTU its bound; NaN for too long an episode.
+
+    The bound is taken unit by unit: each has a contraction of its own, and the layer's largest,
+    close to one, would say nothing.
+    """
+    episode, found = state.episode, {}
+    whole = episode.length <= len(episode.observations)
+    for name, stream in streams(state.agent).items():
+        if name not in episode.inputs:
+            continue
+        cell, inputs = stream.network.cell, episode.inputs[name]
+        if mode == "observations":
+            inputs = jax.vmap(stream.network.encoder)(episode.observations)
+        reference = replay(cell, inputs, episode.length)
+        value = distance(cell, stream.memory, reference)
+        found[f"staleness_{name}"] = jnp.where(whole, value, jnp.nan)
+        if _has_units(cell):
+            constants = estimate(episode.before[name], cell, inputs, episode.length)
+            constants = constants._replace(update=episode.largest[name])
+            most = bound(constants, stream.network.update_every, episode.length)
+            most = jnp.linalg.norm(most) / norm(cell.jacobian(reference.sensitivity))
+            found[f"bound_{name}"] = jnp.where(whole, most, jnp.nan)
+    return found
+
+
+# ---- measuring while a run goes on
+
+
+class MeasuredLives:
+    """Lives whose staleness is measured every ``interval`` frames.
+
+    What is measured joins the metrics: its mean over the measurements since the last ``clear``, NaN
+    if there was none. Wherever the calls are cut, it is measured at the same frames.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        env: Any,
+        seeds: Sequence[int],
+        on_bad_input: OnBadInput = "raise",
+        *,
+        interval: int,
+        mode: Replay = "inputs",
+    ):
+        check(interval, mode)
+        self.interval, self.seeds = interval, len(seeds)
+        recorded = Recorded(agent, longest_episode(env))
+        self.lives = make_lives(recorded, env, seeds, on_bad_input)
+        self._measure: Callable[[Any], Any] = jax.jit(
+            lambda states: jax.vmap(lambda state: measure(state, mode))(states)
+        )
+        self.names = list(jax.eval_shape(self._measure, self.lives.agent_state()))
+        self.frame = 0
+        self._forget()
+
+    def _forget(self) -> None:
+        self.sums = {name: np.zeros(self.seeds) for name in self.names}
+        self.counts = {name: np.zeros(self.seeds) for name in self.names}
+
+    def clear(self) -> None:
+        self.lives.clear()
+        self._forget()
+
+    def run(self, frames: int) -> Tally:
+        last = self.frame + frames
+        tally = self.lives.run(0) if frames == 0 else None
+        while self.frame < last:
+            stretch = min(last - self.frame, self.interval - self.frame % self.interval)
+            tally = self.lives.run(stretch)
+            self.frame += stretch
+            if self.frame % self.interval == 0:
+                self._look()
+        assert tally is not None
+        with np.errstate(invalid="ignore"):
+            # The reader of a tally divides by its frames.
+            means = {n: tally.frames * self.sums[n] / self.counts[n] for n in self.names}
+        return tally._replace(metrics={**tally.metrics, **means})
+
+    def _look(self) -> None:
+        for name, value in jax.device_get(self._measure(self.lives.agent_state())).items():
+            seen = np.isfinite(value)
+            self.sums[name] = self.sums[name] + np.where(seen, value, 0)
+            self.counts[name] = self.counts[name] + seen
+
+    def save(self) -> Arrays:
+        arrays = {f"lives/{k}": v for k, v in self.lives.save().items()}
+        arrays |= {f"sums/{k}": v for k, v in self.sums.items()}
+        arrays |= {f"counts/{k}": v for k, v in self.counts.items()}
+        return arrays | {"frame": np.asarray(self.frame)}
+
+    def restore(self, arrays: Arrays, what: str) -> None:
+        def under(prefix: str) -> Arrays:
+            return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+
+        self.lives.restore(under("lives/"), what)
+        self.sums, self.counts = under("sums/"), under("counts/")
+        self.frame = int(arrays["frame"])
+
+    def agent_state(self) -> Any:
+        return self.lives.agent_state().agent
+
+
+def check(interval: int, mode: str) -> None:
+    """Raise an error that says what is wrong with how staleness is to be measured."""
+    choose("replay", mode, get_args(Replay))
+    if interval < 1:
+        raise ValueError(f"staleness is measured every so many frames, at least 1, got {interval}")
+
+
+def longest_episode(env: Any) -> int:
+    """How many steps an episode can take."""
+    if isinstance(env, Environment):
+        return int(env.default_params.max_steps_in_episode)
+    made = env() if callable(env) else env
+    steps = made.spec.max_episode_steps if made.spec is not None else None
+    if steps is None:
+        raise ValueError(
+            "staleness is measured by replaying an episode, but this environment does not say how "
+            "long one can be; wrap it in gymnasium.wrappers.TimeLimit"
+        )
+    return steps

@@ -38,9 +38,7 @@ Correction = Literal["none", "diagonal", "exact"]
 """What is done about the staleness of an RTU's sensitivity."""
 
 LIMIT = 0.3
-"""A unit is corrected while its estimated staleness, relative, is below this ..."""
-RETURN = 0.1
-"""... and, once it has been above, again when it has come down to this share of it."""
+"""The relative staleness up to which a unit is corrected."""
 
 
 class Guard(NamedTuple):
@@ -48,15 +46,18 @@ class Guard(NamedTuple):
 
     With inputs of size one, |E| is at most ``mass`` and |dE/dl| at most ``moment``; so a change dl
     makes E stale by about dl moment, and what is stale decays as E does. Changes there and back
-    cancel, as they do in E.
+    cancel, as they do in E: a unit is trusted until the ``net`` staleness is beyond the limit, and
+    again once even the ``gross`` one is within it.
     """
 
     mass: Float[Array, " units"]
     """Sum of r^age over the inputs of the episode."""
     moment: Float[Array, " units"]
     """Sum of age r^age."""
-    error: Pair
+    net: Pair
     """e <- r (e + dl moment), complex as dl is."""
+    gross: Float[Array, " units"]
+    """The same with |dl|, so that nothing cancels."""
     trusted: Bool[Array, " units"]
 
 
@@ -116,7 +117,7 @@ def polar(cell: "LinearRTU") -> Polar:
 
 def blank_guard(unit: Array) -> Guard:
     zero = jnp.zeros_like(unit)
-    return Guard(zero, zero, (zero, zero), jnp.ones_like(unit, bool))
+    return Guard(zero, zero, (zero, zero), zero, jnp.ones_like(unit, bool))
 
 
 def advance_guard(guard: Guard, nu_log: Array) -> Guard:
@@ -124,7 +125,8 @@ def advance_guard(guard: Guard, nu_log: Array) -> Guard:
     return Guard(
         mass=r * guard.mass + 1,
         moment=r * (guard.moment + guard.mass),
-        error=(r * guard.error[0], r * guard.error[1]),
+        net=(r * guard.net[0], r * guard.net[1]),
+        gross=r * guard.gross,
         trusted=guard.trusted,
     )
 
@@ -133,11 +135,11 @@ def watch(guard: Guard, before: "LinearRTU | NonlinearRTU", after: Any) -> Guard
     """The guard after a change of parameters: which units may be moved along with it."""
     d_decay = jnp.exp(after.nu_log) - jnp.exp(before.nu_log)
     d_frequency = jnp.exp(after.theta_log) - jnp.exp(before.theta_log)
-    real = guard.error[0] - d_decay * guard.moment
-    imag = guard.error[1] + d_frequency * guard.moment
-    limit = jnp.where(guard.trusted, LIMIT, RETURN * LIMIT) * guard.mass
-    trusted = jnp.square(real) + jnp.square(imag) <= jnp.square(limit)
-    return guard._replace(error=(real, imag), trusted=trusted)
+    real = guard.net[0] - d_decay * guard.moment
+    imag = guard.net[1] + d_frequency * guard.moment
+    gross = guard.gross + jnp.hypot(d_decay, d_frequency) * guard.moment
+    staleness = jnp.where(guard.trusted, jnp.hypot(real, imag), gross)
+    return guard._replace(net=(real, imag), gross=gross, trusted=staleness <= LIMIT * guard.mass)
 
 
 def settle(trusted: Array, value: Pair, added: Pair, step: Pair) -> tuple[Pair, Pair]:

@@ -6,21 +6,16 @@ docs/staleness.md.
 """
 
 import dataclasses
-import sys
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
-import matplotlib
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from rillax import files, staleness
+from rillax import staleness
 from rillax.cells import Correction, LinearRTU
-from rillax.experiments.figures import STYLES
 
 Walk = Literal["random", "persistent", "straight"]
 """How one step relates to the one before: not at all, nearly the same, the same."""

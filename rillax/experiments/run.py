@@ -15,7 +15,7 @@ import numpy as np
 from gymnax.environments.environment import Environment
 
 import rillax
-from rillax import agents, checkpoint, envs, files, machine, rollouts
+from rillax import agents, checkpoint, envs, files, machine, rollouts, staleness
 from rillax.agents import PPO
 from rillax.checkpoint import CheckpointError
 from rillax.experiments import figures, presets, trackers
@@ -23,6 +23,7 @@ from rillax.experiments.results import Bins, iqm, number, standard_error, write_
 from rillax.inputs import OnBadInput
 from rillax.lives import Lives, make_lives
 from rillax.networks import Network, Stream
+from rillax.staleness import MeasuredLives, Replay
 from rillax.stream import Tally
 
 SECONDS_PER_CALL = 0.25
@@ -66,6 +67,9 @@ class Run:
     """Also write the metrics for TensorBoard."""
     wandb: str | None = None
     """The project of Weights & Biases that the metrics also go to."""
+    staleness: int | None = None
+    """Measure how stale the sensitivities are every so many frames."""
+    replay: Replay = "inputs"
     overwrite: bool = False
     resume: bool = False
 
@@ -73,6 +77,8 @@ class Run:
         for name in ("frames", "seeds"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.staleness is not None:
+            staleness.check(self.staleness, self.replay)
 
     @property
     def seed_numbers(self) -> list[int]:
@@ -100,6 +106,8 @@ class Run:
             "on_bad_input": self.on_bad_input,
             "tensorboard": self.tensorboard,
             "wandb": self.wandb,
+            "staleness": self.staleness,
+            "replay": self.replay,
             "rillax": rillax.__version__,
             "jax": jax.__version__,
             "python": platform.python_version(),
@@ -124,6 +132,8 @@ class Run:
                 on_bad_input=config["on_bad_input"],
                 tensorboard=config.get("tensorboard", False),
                 wandb=config.get("wandb"),
+                staleness=config.get("staleness"),
+                replay=config.get("replay", "inputs"),
                 resume=True,
             )
         except OSError as error:
@@ -135,7 +145,11 @@ class Run:
 def prepare(run: Run) -> None:
     """Raise an error that says what is wrong, unless the run can start and has a place to write."""
     spaces = _spaces(run)
-    jax.eval_shape(lambda key: run.agent.init(key, *spaces), jax.random.key(0))
+    agent: Any = run.agent
+    if run.staleness is not None:
+        env = envs.make(run.env_name, **run.env_settings)
+        agent = staleness.Recorded(agent, staleness.longest_episode(env))
+    jax.eval_shape(lambda key: agent.init(key, *spaces), jax.random.key(0))
     trackers.require(run.tensorboard, run.wandb)
     _check_rollout(run)
     files.claim(run.out, overwrite=run.overwrite or run.resume)
@@ -234,7 +248,7 @@ def train(
         for name in (CHECKPOINT, LAST_GOOD):
             (run.out / name).unlink(missing_ok=True)
         files.write_json(run.out / "config.json", run.config())
-    lives = make_lives(run.agent, _maker(run), run.seed_numbers, run.on_bad_input)
+    lives = _lives(run)
     bins, checkpoints = Bins(run.frames), _Checkpoints(run)
     frame, sick = checkpoints.read(lives, bins) if run.resume else (0, {})
     outcome = run.out / "summary.json"
@@ -275,6 +289,13 @@ def train(
     if len(sick) == run.seeds:
         raise Diverged(_obituary(run, list(sick.values())))
     return summary, bins
+
+
+def _lives(run: Run) -> Lives:
+    where = _maker(run), run.seed_numbers, run.on_bad_input
+    if run.staleness is None:
+        return make_lives(run.agent, *where)
+    return MeasuredLives(run.agent, *where, interval=run.staleness, mode=run.replay)
 
 
 def _maker(run: Run) -> Any:

@@ -1,4 +1,4 @@
-"""The terms that corrections carry, against autodiff; the transport, against a replay; the guard."""
+"""The terms that corrections carry, against autodiff of the unrolled recurrence."""
 
 import equinox as eqx
 import jax
