@@ -97,18 +97,16 @@ def bound(constants: Constants, every: int = 1, steps: Any = math.inf) -> Any:
     return rho * lipschitz * update * (1 - rho**steps) / ((1 - rho) * (1 - rho**every))
 
 
-def estimate(
-    before: Cell, after: Cell, inputs: Array, count: Int[Array, ""] | int | None = None
-) -> Constants:
-    """The constants of each unit of an RTU, from one update and the inputs of the episode so far.
+def estimate(before: Cell, after: Cell, then: Memory, now: Memory) -> Constants:
+    """The constants of each unit of an RTU, from one update.
 
     L_I / (1 - rho) bounds, in the paper's derivation, how far S* moves with a parameter: here that
-    is measured, by replaying the episode with the parameters before and after the update.
+    is measured, on the episode replayed with the parameters before the update (``then``) and after
+    it (``now``).
     """
-    change = jax.tree.map(jnp.subtract, after, before)
-    then, now = (c.jacobian(replay(c, inputs, count).sensitivity) for c in (before, after))
-    moved = unit_norms(jax.tree.map(jnp.subtract, now, then))
-    update = unit_norms(change)
+    update = unit_norms(jax.tree.map(jnp.subtract, after, before))
+    S_then, S_now = (after.jacobian(memory.sensitivity) for memory in (then, now))
+    moved = unit_norms(jax.tree.map(jnp.subtract, S_now, S_then))
     # r is less than one, but single precision may not see it.
     rho = jnp.minimum(jnp.exp(-jnp.exp(after.nu_log)), 1 - 1e-6)  # type: ignore[attr-defined]
     lipschitz = jnp.where(update > 0, (1 - rho) * moved / jnp.where(update > 0, update, 1), 0)
@@ -248,7 +246,8 @@ def measure(state: RecordedState, mode: Replay) -> dict[str, Float[Array, ""]]:
         value = distance(cell, stream.memory, reference)
         found[f"staleness_{name}"] = jnp.where(whole, value, jnp.nan)
         if _has_units(cell):
-            constants = estimate(episode.before[name], cell, inputs, episode.length)
+            before = episode.before[name]
+            constants = estimate(before, cell, replay(before, inputs, episode.length), reference)
             constants = constants._replace(update=episode.largest[name])
             most = bound(constants, stream.network.update_every, episode.length)
             most = jnp.linalg.norm(most) / norm(cell.jacobian(reference.sensitivity))

@@ -6,16 +6,21 @@ docs/staleness.md.
 """
 
 import dataclasses
+import sys
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+import matplotlib
 import numpy as np
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from rillax import staleness
+from rillax import files, staleness
 from rillax.cells import Correction, LinearRTU
+from rillax.experiments.figures import STYLES
 
 Walk = Literal["random", "persistent", "straight"]
 """How one step relates to the one before: not at all, nearly the same, the same."""
@@ -55,32 +60,20 @@ def drift(
     key_cell, key_x, key_walk = jax.random.split(key, 3)
     cell = study.cell(key_cell, correction)
     xs = jax.random.normal(key_x, (study.steps, study.inputs))
+    flat, shaped = ravel_pytree(cell)
+    noise = jax.random.normal(key_walk, (study.steps, flat.size))
     persistence = _PERSISTENCE[study.walk]
 
-    def direction(t: Array) -> LinearRTU:
-        leaves, tree = jax.tree.flatten(cell)
-        keys = jax.random.split(jax.random.fold_in(key_walk, t), len(leaves))
-        noise = (
-            jax.random.normal(k, leaf.shape, leaf.dtype)
-            for k, leaf in zip(keys, leaves, strict=True)
-        )
-        return jax.tree.unflatten(tree, noise)
-
-    def one(carry: Any, t_x: Any) -> tuple[Any, None]:
+    def one(carry: Any, x_noise: Any) -> tuple[Any, None]:
         cell, memory, heading = carry
-        t, x = t_x
-        fresh = direction(t)
-        heading = jax.tree.map(
-            lambda old, new: persistence * old + (1 - persistence**2) ** 0.5 * new, heading, fresh
-        )
-        norm = jnp.sqrt(sum(jnp.sum(jnp.square(leaf)) for leaf in jax.tree.leaves(heading)))
-        memory = cell.advance(memory, x)
-        after = jax.tree.map(lambda p, d: p + size * d / norm, cell, heading)
-        return (after, cell.transport(memory, after), heading), None
+        x, noise = x_noise
+        heading = persistence * heading + (1 - persistence**2) ** 0.5 * noise
+        step = shaped(size * heading / jnp.linalg.norm(heading))
+        after = jax.tree.map(jnp.add, cell, step)
+        return (after, cell.transport(cell.advance(memory, x), after), heading), None
 
-    first = direction(jnp.int32(study.steps))
-    start = cell, cell.initial_memory(), first
-    (cell, memory, _), _ = jax.lax.scan(one, start, (jnp.arange(study.steps), xs))
+    start = cell, cell.initial_memory(), noise[-1]
+    (cell, memory, _), _ = jax.lax.scan(one, start, (xs, noise))
     return staleness.distance(cell, memory, staleness.replay(cell, xs))
 
 
@@ -96,3 +89,43 @@ def table(
 def slope(sizes: np.ndarray, values: np.ndarray) -> float:
     """Of the logarithms: the order of the error."""
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
+
+
+def draw(path: Path, study: Study, sizes: np.ndarray, seeds: int) -> None:
+    """Median staleness against the size of an update, for every correction, log-log."""
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    labels: dict[Correction, str] = {
+        "none": "none",
+        "diagonal": "diagonal (the paper's)",
+        "exact": "exact",
+    }
+    with plt.rc_context({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False}):
+        figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+        for (correction, label), (colour, line) in zip(labels.items(), STYLES, strict=False):
+            values = table(study, correction, sizes, seeds)
+            low, middle, high = np.quantile(values, [0, 0.5, 1], axis=1)
+            axes.fill_between(sizes, low, high, color=colour, alpha=0.2, lw=0)
+            axes.plot(sizes, middle, color=colour, ls=line, lw=2, label=label)
+        axes.set(
+            xscale="log",
+            yscale="log",
+            xlabel="norm of each update",
+            ylabel="staleness, relative",
+            title=f"{study.steps} inputs, an update after each: median and range of {seeds} seeds",
+        )
+        axes.grid(alpha=0.25)
+        axes.legend(frameon=False)
+        files.write(path, lambda beside: figure.savefig(beside, format="png", dpi=150))
+        plt.close(figure)
+
+
+def main(path: str = "docs/staleness-order.png") -> None:
+    with jax.enable_x64(True):
+        draw(Path(path), Study(), np.logspace(-5, 0, 21), seeds=20)
+    print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
