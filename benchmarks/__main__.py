@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import jax
 import jax.numpy as jnp
@@ -14,9 +14,11 @@ from rich.table import Table
 from benchmarks.floor import like, touch
 from rillax import envs
 from rillax.agents import QRC, StreamAC
+from rillax.cells import Correction
 from rillax.experiments import presets
 from rillax.experiments.timing import microseconds_per_frame
 from rillax.lives import HostLives, JaxLives
+from rillax.networks import Architecture
 
 OUT = Path("bench.json")
 console = Console(highlight=False)
@@ -61,6 +63,20 @@ def agent_steps() -> dict[str, dict[str, float]]:
         }
         for name, life in lives.items()
     }
+
+
+def corrections() -> dict[str, dict[str, float]]:
+    """A step of each agent with each staleness correction, as a ratio to a step without."""
+    env = envs.MemoryChain(8)
+    ratios = {}
+    for name, agent in (("qrc", QRC), ("stream_ac", StreamAC)):
+        loops = {
+            correction: JaxLives(agent(network=Architecture(correction=correction)), env, [0]).run
+            for correction in get_args(Correction)
+        }
+        times = microseconds_per_frame(loops)
+        ratios[name] = {correction: us / times["none"] for correction, us in times.items()}
+    return ratios
 
 
 def environment_steps(agent_us: float) -> dict[str, float]:
@@ -145,12 +161,17 @@ def main() -> None:
             f"{row['megabytes_touched']:.2f}",
         )
     console.print(table)
+    ratios = corrections()
+    table = Table("step with a staleness correction, against none", *get_args(Correction))
+    for name, row in ratios.items():
+        table.add_row(name, *(f"{ratio:.2f}" for ratio in row.values()))
+    console.print(table)
     shares = environment_steps(steps["qrc"]["us_per_step"])
     table = Table("environment step", "share of a QRC step")
     for name, share in shares.items():
         table.add_row(name, f"{100 * share:.1f} %")
     console.print(table)
-    results: dict[str, Any] = {**steps, "environment_share": shares}
+    results: dict[str, Any] = {**steps, "corrections": ratios, "environment_share": shares}
     try:
         host = results["host_loop"] = host_loop()
         console.print(

@@ -221,10 +221,7 @@ def report(found: Curves) -> dict[str, Any]:
         }
         ended = {name: each[np.isfinite(each)] for name, each in values.items()}
         rows[cell.directory()] = {
-            name: {
-                "iqm": number(float(iqm(each))),
-                "standard_error": number(float(standard_error(each))),
-            }
+            name: {"iqm": float(iqm(each)), "standard_error": float(standard_error(each))}
             for name, each in ended.items()
             if each.size
         }

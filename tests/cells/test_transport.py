@@ -62,12 +62,13 @@ def close(actual, expected):
     np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-9 * scale)
 
 
-sizes = st.sampled_from([(1, 2), (3, 4)])  # inputs, units
+shapes = st.sampled_from([((1, 2), False), ((3, 4), True)])  # inputs, units; with gain
 
 
 @settings(max_examples=25)
-@given(size=sizes, length=st.integers(1, LONGEST), gain=st.booleans(), seed=st.integers(0, 2**31))
-def test_the_terms_of_exact_are_the_whole_hessian(size, length, gain, seed):
+@given(shape=shapes, length=st.integers(1, LONGEST), seed=st.integers(0, 2**31))
+def test_the_terms_of_exact_are_the_whole_hessian(shape, length, seed):
+    size, gain = shape
     with jax.enable_x64(True):
         cell, xs = draw(LinearRTU, size, seed, gain=gain, correction="exact")
         actual = linear_hessian(cell, carried(cell, xs, length))
@@ -119,6 +120,13 @@ def update(cell, size, seed):
     return jax.tree.unflatten(tree, moved)
 
 
+@jax.jit
+def follow(cell, memory, x, size, seed):
+    """One input, and one update."""
+    after = update(cell, size, seed)
+    return after, cell.transport(cell.advance(memory, x), after)
+
+
 KINDS = {
     ("linear", "diagonal"): LinearRTU,
     ("linear", "exact"): LinearRTU,
@@ -137,21 +145,16 @@ def test_a_unit_that_is_refused_is_where_no_correction_would_have_left_it(kind, 
     for t, x in enumerate(xs):
         size = 1.0 if t == len(xs) - 1 else 1e-4
         for name, cell in cells.items():
-            after = update(cell, size, t)
-            memories[name] = cell.transport(cell.advance(memories[name], x), after)
-            cells[name] = after
+            cells[name], memories[name] = follow(cell, memories[name], x, size, t)
         if t == len(xs) - 2:
             assert memories["corrected"].second.guard.trusted.all()
-            before = jax.tree.leaves(memories["corrected"].sensitivity)
-            assert any(
-                not np.allclose(a, b, rtol=1e-7)
-                for a, b in zip(before, jax.tree.leaves(memories["plain"].sensitivity), strict=True)
-            )
-    assert not memories["corrected"].second.guard.trusted.any()
+            assert not np.allclose(*(m.sensitivity.nu_log[0] for m in memories.values()), rtol=1e-7)
+    refused = ~np.asarray(memories["corrected"].second.guard.trusted)
+    assert refused.sum() >= 3
     for name in ("hidden", "sensitivity"):
         actual, expected = (jax.tree.leaves(getattr(m, name)) for m in memories.values())
         for a, e in zip(actual, expected, strict=True):
-            close(a, e)
+            close(a[refused], e[refused])
 
 
 def test_a_unit_is_trusted_again_when_its_stale_past_has_faded(x64):
@@ -159,9 +162,7 @@ def test_a_unit_is_trusted_again_when_its_stale_past_has_faded(x64):
     memory = cell.initial_memory()
     trusted = []
     for t, x in enumerate(xs):
-        after = update(cell, 1.0 if t == 3 else 1e-5, t)
-        memory = cell.transport(cell.advance(memory, x), after)
-        cell = after
+        cell, memory = follow(cell, memory, x, 1.0 if t == 3 else 1e-5, t)
         trusted.append(bool(memory.second.guard.trusted.all()))
     assert trusted[:3] == [True] * 3
     assert not trusted[3]
