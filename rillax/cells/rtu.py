@@ -253,7 +253,8 @@ class LinearRTU(_RTU):
 
     def jacobian(self, sensitivity: LinearSensitivity) -> "NonlinearSensitivity":
         s = sensitivity
-        return NonlinearSensitivity(s.nu_log, s.theta_log, s.E, (-s.E[1], s.E[0]))
+        real, imag = s.of_B_real()
+        return NonlinearSensitivity(s.nu_log, s.theta_log, (real, imag), (-imag, real))
 
     def initial_second(self) -> transport.LinearSecond:
         return transport.linear_second(self)

@@ -11,9 +11,9 @@ second-order terms beside S and, at each change of the parameters, moves S to th
   -exp(nu_log) + i exp(theta_log), everything of second order follows from
 
       h2 = d2h/dl2   <- lambda (h2 + 2 h1 + h),    h1 = dh/dl = dh/dtheta_log / (i exp(theta_log))
-      D  = dE/dl     <- lambda (D + E)
+      D  = dE/dl     <- r (D + E)
 
-  one complex number per unit and one complex array of the size of B; in gamma and in B the
+  (E and D in the frame that turns with the unit, see ``LinearSensitivity``), one complex number per unit and one complex array of the size of B; in gamma and in B the
   transport is exact to every order.
 
 A correction is a Taylor expansion, and far from where it was made that is worse than nothing. A
@@ -105,8 +105,9 @@ class Polar(NamedTuple):
 
 
 def polar(cell: "LinearRTU") -> Polar:
-    decay, frequency = jnp.exp(cell.nu_log), jnp.exp(cell.theta_log)
-    lam, gamma = cell.recurrence()
+    recurrence = cell.polar()
+    decay, frequency = recurrence.nu, recurrence.omega
+    lam, gamma = recurrence.lam, recurrence.gamma
     growth = decay / jnp.expm1(2 * decay) if cell.gain else jnp.zeros_like(decay)
     d_growth = growth * (1 + 2 * decay / jnp.expm1(-2 * decay))
     return Polar(decay, frequency, together(lam), gamma, growth, d_growth)
@@ -170,18 +171,18 @@ def advance_linear(cell: "LinearRTU", memory: Memory, x: Array) -> LinearSecond:
     p, second, added = polar(cell), memory.second, memory.second.added
     h, h1 = together(memory.hidden), first_in_log(p, memory.sensitivity)
     h2 = p.lam * (together(second.h2) + 2 * h1 + h)
-    lam = rows(apart(p.lam))
+    r = cell.polar().r[:, None]
     D = None
     if second.D is not None:
         E = memory.sensitivity.E
-        D = multiply(lam, (second.D[0] + E[0], second.D[1] + E[1]))
+        D = r * (second.D[0] + E[0]), r * (second.D[1] + E[1])
     # The recursions of h and S are linear in h and S, so what was added obeys them without input.
     nu, theta = p.lam * together(added.nu_log), p.lam * together(added.theta_log)
     hidden, E_added = None, None
     if added.hidden is not None:
         extra = together(added.hidden)
         nu, theta = nu - p.decay * p.lam * extra, theta + 1j * p.frequency * p.lam * extra
-        hidden, E_added = apart(p.lam * extra), multiply(lam, added.E)
+        hidden, E_added = apart(p.lam * extra), (r * added.E[0], r * added.E[1])
     return LinearSecond(
         h2=apart(h2),
         D=D,
@@ -211,7 +212,8 @@ def linear_hessian(cell: "LinearRTU", memory: Memory) -> LinearHessian:
     p = polar(cell)
     h, h1, h2 = together(memory.hidden), first_in_log(p, memory.sensitivity), memory.second.h2
     nu_nu, theta_theta = _diagonal(p, h, h1, together(h2))
-    E, D = together(memory.sensitivity.E), together(memory.second.D)
+    turn = together(memory.sensitivity.turn)[:, None]
+    E, D = turn * together(memory.sensitivity.E), turn * together(memory.second.D)
     i_omega = 1j * p.frequency
     return LinearHessian(
         nu_nu=nu_nu,
@@ -262,6 +264,12 @@ def _diagonal_steps(cell: "LinearRTU", memory: Memory, after: "LinearRTU") -> Li
     return LinearAdded(hidden=None, nu_log=nu, theta_log=theta, E=None)
 
 
+def _row_sums(a: Pair) -> Array:
+    """As a product with ones: the compiler's own sum along a row is a loop it does not vectorise."""
+    ones = jnp.ones_like(a[0][0])
+    return jax.lax.complex(a[0] @ ones, a[1] @ ones)
+
+
 def _exact_steps(cell: "LinearRTU", memory: Memory, after: "LinearRTU") -> LinearAdded:
     """What transport adds: first order in l, exact in gamma and B."""
     p, q, s = polar(cell), polar(after), memory.sensitivity
@@ -270,10 +278,8 @@ def _exact_steps(cell: "LinearRTU", memory: Memory, after: "LinearRTU") -> Linea
     D = memory.second.D
     by_row = multiply(rows(apart(dl)), D)
     E_there = s.E[0] + by_row[0], s.E[1] + by_row[1]
-    through_B, through_B_1 = (
-        jax.lax.complex(*(jnp.sum(part, axis=1) for part in multiply(each, dB)))
-        for each in (E_there, D)
-    )
+    turn = together(s.turn)
+    through_B, through_B_1 = (turn * _row_sums(multiply(each, dB)) for each in (E_there, D))
     h, h1, h2 = together(memory.hidden), first_in_log(p, s), together(memory.second.h2)
     ratio = q.gamma / p.gamma
     h_there = ratio * (h + dl * (h1 + dl * h2 / 2) + through_B)
@@ -299,7 +305,8 @@ def nonlinear_second(cell: "NonlinearRTU") -> NonlinearSecond:
 def advance_nonlinear(cell: "NonlinearRTU", memory: Memory, x: Array) -> NonlinearSecond:
     """omega_t = d2h_t/dpsi_i^2, by following a step along each parameter to second order."""
     s, second, h = memory.sensitivity, memory.second, memory.hidden
-    lam, gamma = cell.recurrence()
+    recurrence = cell.polar()
+    lam, gamma = recurrence.lam, recurrence.gamma
     u = cell.drive(x)
 
     def along(first: Pair, curve: Pair, t: Array) -> Pair:
