@@ -4,7 +4,9 @@ XLA runs a program on a CPU as a graph of a few hundred small tasks, handed out 
 of a streaming agent is too short for that: managing the tasks costs about as much as they do, and
 a second thread makes it slower still. XLA has a way to emit a called function as a single kernel,
 meant for small ones; this module asks for it, and falls back to an ordinary program where it is
-refused (some operations, a convolution for one, exist only as tasks) and on other hardware.
+refused (some operations, sorting for one, exist only as tasks) and on other hardware. Because the
+way is XLA's own and a compiler that is asked for too much may abort, it is asked for code of ours
+alone, of which the tests have compiled every kind: see ``trusted`` below.
 """
 
 from collections.abc import Callable
@@ -61,16 +63,21 @@ def after(value: jax.Array, tree: Any) -> jax.Array:
 class Program:
     """A jitted function of which some part is one kernel, if it can be.
 
-    ``build`` makes the function, given what to wrap around that part.
+    ``build`` makes the function, given what to wrap around that part; ``trusted`` says that all of
+    it is code that is known to compile as one kernel.
     """
 
     def __init__(
-        self, build: Callable[[Callable[[Function], Function]], Function], donate: tuple[int, ...]
+        self,
+        build: Callable[[Callable[[Function], Function]], Function],
+        *,
+        donate: tuple[int, ...],
+        trusted: bool,
     ):
         self._plain: Any = jax.jit(build(lambda function: function), donate_argnums=donate)
         self._fast: Any = None
         self._tried = False
-        if jax.default_backend() == "cpu":
+        if trusted and jax.default_backend() == "cpu":
             self._fast = jax.jit(
                 build(one_kernel), donate_argnums=donate, compiler_options=_OPTIONS
             )

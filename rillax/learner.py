@@ -79,7 +79,9 @@ class Learner:
             state, out = function(packing.unpack(arrays), *inputs)
             return packing.pack(state), out
 
-        return Program(lambda wrap: wrap(packed), donate=(0,))
+        return Program(
+            lambda wrap: wrap(packed), donate=(0,), trusted=agents.one_kernel(self.agent)
+        )
 
     @property
     def state(self) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from gymnax.environments.environment import Environment
 
 from rillax import checkpoint, inputs, spaces
-from rillax.agents import PPO
+from rillax.agents import PPO, one_kernel
 from rillax.envs.snapshot import restore, snapshot
 from rillax.inputs import BadInput, OnBadInput
 from rillax.kernels import Program
@@ -182,8 +182,9 @@ class HostLives:
             state, metrics, action = jax.vmap(one)(unpack(packed), pending, good, last)
             return pack(state), jax.tree.map(jnp.add, sums, metrics), action
 
-        self._act = Program(lambda wrap: wrap(act), donate=(0,))
-        self._learn_act = Program(lambda wrap: wrap(learn_act), donate=(0, 1))
+        trusted = one_kernel(agent)
+        self._act = Program(lambda wrap: wrap(act), donate=(0,), trusted=trusted)
+        self._learn_act = Program(lambda wrap: wrap(learn_act), donate=(0, 1), trusted=trusted)
         self._careful = jax.jit(careful, donate_argnums=(0, 1))
 
         def empty(packed: list[jax.Array], observation: jax.Array) -> Any:

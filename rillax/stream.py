@@ -10,6 +10,8 @@ import numpy as np
 from gymnax.environments.environment import Environment
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from rillax import envs
+from rillax.agents import one_kernel
 from rillax.kernels import Program
 
 Count = Array | np.ndarray
@@ -149,7 +151,8 @@ def loop(agent: Agent, env: Environment) -> Program:
 
         return run
 
-    return Program(build, donate=(0, 1))
+    trusted = one_kernel(agent) and envs.is_ours(env)
+    return Program(build, donate=(0, 1), trusted=trusted)
 
 
 def live(agent: Agent, env: Environment, life: Life, frames: int) -> tuple[Life, Tally]:

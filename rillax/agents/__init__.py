@@ -23,6 +23,7 @@ __all__ = [
     "StreamAC",
     "StreamACState",
     "describe",
+    "one_kernel",
     "rebuild",
 ]
 
@@ -31,6 +32,13 @@ AGENTS: dict[str, type[QRC] | type[StreamAC] | type[PPO]] = {
     "stream_ac": StreamAC,
     "ppo": PPO,
 }
+
+
+def one_kernel(agent: Any) -> bool:
+    """Whether a step of this agent is known to compile as one kernel (``rillax.kernels``)."""
+    if type(agent) not in (QRC, StreamAC):
+        return False
+    return agent.network.encoder is None and agent.network.correction == "none"
 
 
 def describe(agent: Any) -> dict[str, Any]:

@@ -13,8 +13,9 @@ second-order terms beside S and, at each change of the parameters, moves S to th
       h2 = d2h/dl2   <- lambda (h2 + 2 h1 + h),    h1 = dh/dl = dh/dtheta_log / (i exp(theta_log))
       D  = dE/dl     <- r (D + E)
 
-  (E and D in the frame that turns with the unit, see ``LinearSensitivity``), one complex number per unit and one complex array of the size of B; in gamma and in B the
-  transport is exact to every order.
+  (E and D in the frame that turns with the unit, see ``LinearSensitivity``): one complex number per
+  unit and one complex array of the size of B; in gamma and in B the transport is exact to every
+  order.
 
 A correction is a Taylor expansion, and far from where it was made that is worse than nothing. A
 guard follows Appendix C's own error recurrence for each unit; docs/staleness.md explains it.
@@ -265,7 +266,7 @@ def _diagonal_steps(cell: "LinearRTU", memory: Memory, after: "LinearRTU") -> Li
 
 
 def _row_sums(a: Pair) -> Array:
-    """As a product with ones: the compiler's own sum along a row is a loop it does not vectorise."""
+    """As a product with ones, because a sum along a row is a loop that is not vectorised."""
     ones = jnp.ones_like(a[0][0])
     return jax.lax.complex(a[0] @ ones, a[1] @ ones)
 

@@ -13,7 +13,7 @@ from rillax.envs.memory_chain import MemoryChain
 from rillax.envs.mujoco import NAMES as MUJOCO
 from rillax.envs.mujoco import make_mujoco
 from rillax.envs.popgym import GAMES
-from rillax.envs.wrappers import PreviousAction, PreviousReward
+from rillax.envs.wrappers import ObservationWrapper, PreviousAction, PreviousReward
 from rillax.names import choose
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "MemoryChain",
     "PreviousAction",
     "PreviousReward",
+    "is_ours",
     "make",
     "names",
 ]
@@ -72,6 +73,13 @@ def make(
     if previous_reward:
         env = PreviousReward(env)
     return env
+
+
+def is_ours(env: Any) -> bool:
+    """Whether an environment is one of this package's, with nothing of anyone else's inside."""
+    return type(env).__module__.startswith(f"{__name__}.") and not isinstance(
+        env, ObservationWrapper
+    )
 
 
 def is_gymnasium(name: str) -> bool:

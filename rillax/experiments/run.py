@@ -147,6 +147,8 @@ def prepare(run: Run) -> None:
     spaces = _spaces(run)
     agent: Any = run.agent
     if run.staleness is not None:
+        if isinstance(agent, PPO):
+            raise ValueError("staleness is measured in qrc and stream_ac, which stream; not in ppo")
         env = envs.make(run.env_name, **run.env_settings)
         agent = staleness.Recorded(agent, staleness.longest_episode(env))
     jax.eval_shape(lambda key: agent.init(key, *spaces), jax.random.key(0))
@@ -295,7 +297,8 @@ def _lives(run: Run) -> Lives:
     where = _maker(run), run.seed_numbers, run.on_bad_input
     if run.staleness is None:
         return make_lives(run.agent, *where)
-    return MeasuredLives(run.agent, *where, interval=run.staleness, mode=run.replay)
+    agent: Any = run.agent
+    return MeasuredLives(agent, *where, interval=run.staleness, mode=run.replay)
 
 
 def _maker(run: Run) -> Any:
