@@ -52,7 +52,8 @@ def seed_of(tree, i):
 
 def live_sensitivity(stream, i):
     s = jax.tree.map(np.asarray, seed_of(stream.memory.sensitivity, i))
-    nu, theta, E = (real + 1j * imag for real, imag in s)
+    nu, theta, E, turn = (real + 1j * imag for real, imag in s)
+    E = turn[:, None] * E
     return np.concatenate([nu, theta, E.ravel(), 1j * E.ravel()])
 
 
