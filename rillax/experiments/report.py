@@ -101,7 +101,7 @@ def _embed(svg: bytes) -> str:
 
 def _caption(figure: grid.Figure, results: Results) -> str:
     if figure.name == "fig1a":
-        return "IQM of several measurements in one process, nothing else running."
+        return "IQM of several measurements, shaded standard error; no other cell beside it."
     seeds = sorted({done.cell.work.seeds for done in results.cells.values()})
     what = "IQM" if max(seeds) > 1 else "one seed"
     return f"{what} over {' or '.join(map(str, seeds))} seeds with shaded standard error."

@@ -368,6 +368,6 @@ def test_a_ray_node_that_is_killed_costs_time_and_no_results(
     cli.main(["reproduce", *TINY, "--out", str(tmp_path), *engine])
     assert killed.is_set()
     assert len(set(before)) == 2  # one on each node
-    assert sum(a != b for a, b in zip(before, workers(), strict=True)) == 1  # one began again
+    assert sum(a != b for a, b in zip(before, workers(), strict=True)) >= 1  # began again
     assert "2 of 2 cells done" in capsys.readouterr().out
     assert all(same(tmp_path, cell, undisturbed(cell)) for cell in CELLS)
