@@ -97,6 +97,7 @@ def processes_of(out):
     return found
 
 
+@pytest.mark.slow
 def test_sigkill_in_the_middle_costs_time_and_no_results(tmp_path, undisturbed, capsys):
     process = start(tmp_path, *TINY)
     wait_for(process, lambda: list(tmp_path.glob("fig1b/*/checkpoint.rillax")))
@@ -123,6 +124,7 @@ def test_sigkill_in_the_middle_costs_time_and_no_results(tmp_path, undisturbed, 
     assert ends == {cell: (tmp_path / cell / "done.json").stat().st_mtime_ns for cell in CELLS}
 
 
+@pytest.mark.slow
 def test_a_resumed_cell_redoes_only_what_was_not_checkpointed(tmp_path):
     """Cells that are cut by a stop go on from the very frame of their checkpoint."""
     root = store.Root(tmp_path)
@@ -169,6 +171,7 @@ def small_disk(tmp_path):
     resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_a_clear_error_and_nothing_is_lost(small_disk, undisturbed, capsys):
     disk, words, make_room = small_disk
     flags = ["reproduce", *TINY, "--only", CELLS[0], "--out", str(disk / "x")]
@@ -241,6 +244,7 @@ def test_two_runners_in_one_directory(tmp_path, capsys):
         pass
 
 
+@pytest.mark.slow
 def test_a_cell_that_fails_does_not_stop_the_others(tmp_path):
     """One cell cannot be built, one's process is killed at once; the third is done."""
     good, bad, killed = grid.cells_of(
@@ -319,6 +323,7 @@ MINIATURE = [
 ]
 
 
+@pytest.mark.slow
 def test_a_miniature_of_the_paper_from_one_command_to_the_report(tmp_path, capsys):
     """Every figure, few cells; ``rillax reproduce all --miniature`` has all of its lines."""
     pytest.importorskip("mujoco")
@@ -345,6 +350,7 @@ def cluster(monkeypatch):
     cluster.shutdown()
 
 
+@pytest.mark.slow
 def test_a_ray_node_that_is_killed_costs_time_and_no_results(
     cluster, tmp_path, undisturbed, capsys
 ):
