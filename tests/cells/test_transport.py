@@ -12,6 +12,8 @@ from rillax.cells import LinearRTU, NonlinearRTU
 from rillax.cells.pairs import together
 from rillax.cells.transport import linear_hessian
 
+pytestmark = pytest.mark.slow
+
 LONGEST = 12
 
 
