@@ -76,20 +76,20 @@ class Program:
     ):
         self._plain: Any = jax.jit(build(lambda function: function), donate_argnums=donate)
         self._fast: Any = None
-        self._tried = False
+        self._looked = False
         if trusted and jax.default_backend() == "cpu":
             self._fast = jax.jit(
                 build(one_kernel), donate_argnums=donate, compiler_options=_OPTIONS
             )
 
     def __call__(self, *args: Any) -> Any:
-        if self._tried:
-            return (self._fast or self._plain)(*args)
-        self._tried = True
+        if self._fast is not None and not self._looked:
+            self._looked = True
+            if not _TASKS.isdisjoint(_primitives(self._fast.trace(*args).jaxpr)):
+                self._fast = None
         if self._fast is not None:
             try:
-                if _TASKS.isdisjoint(_primitives(self._fast.trace(*args).jaxpr)):
-                    return self._fast(*args)
+                return self._fast(*args)
             except jax.errors.JaxRuntimeError as error:
                 # Only the compiler's refusal: nothing has run then, and no argument is used up.
                 if not any(sign in str(error) for sign in _REFUSALS):

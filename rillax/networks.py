@@ -127,6 +127,11 @@ def split(network: Network) -> tuple[Network, Network]:
     return eqx.partition(network, eqx.tree_at(lambda n: n.encoder, learns, frozen))
 
 
+def pick(values: Float[Array, " n"], which: Int[Array, ""]) -> Float[Array, ""]:
+    """One of some values; as a sum, whose gradient is a product where an index's is a scatter."""
+    return jnp.sum(jnp.where(jnp.arange(values.size) == which, values, 0))
+
+
 class Stream(NamedTuple):
     """A network on a stream: what it is, what it remembers, and the hidden state before that."""
 

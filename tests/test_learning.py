@@ -13,6 +13,7 @@ from rillax.stream import begin, live
 ENV = MemoryChain(4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cell", "low", "high"), [("rtu", 0.9, 1), ("feedforward", -0.15, 0.15)])
 def test_memory_chain_needs_memory(cell, low, high):
     agent = QRC(network=Architecture(cell=cell, width=32, hidden=32), epsilon_frames=3_000)

@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from rillax.networks import pick
+
 
 class Softmax(NamedTuple):
     """A policy over discrete actions."""
@@ -16,7 +18,7 @@ class Softmax(NamedTuple):
         return jax.random.categorical(key, self.logits).astype(jnp.int32)
 
     def log_probability(self, action: Int[Array, ""]) -> Float[Array, ""]:
-        return jax.nn.log_softmax(self.logits)[action]
+        return pick(jax.nn.log_softmax(self.logits), action)
 
     def entropy(self) -> Float[Array, ""]:
         log_p = jax.nn.log_softmax(self.logits)

@@ -23,7 +23,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from rillax import spaces, statistics
 from rillax.kernels import after
-from rillax.networks import Architecture, Network, Stream, advance, learn, split, start
+from rillax.networks import Architecture, Network, Stream, advance, learn, pick, split, start
 from rillax.updates import TraceState, cut_traces, eligibility_trace
 
 ClipAt = Literal["none", "update", "gradient"]
@@ -142,7 +142,8 @@ class QRC:
 
         def value(params: Network, frozen: Network, stream: Stream) -> Array:
             network = eqx.combine(params, frozen)
-            return network(state.observation, stream.previous, stream.memory)[state.action]
+            values = network(state.observation, stream.previous, stream.memory)
+            return pick(values, state.action)
 
         def next_value(params: Network) -> Array:
             network = eqx.combine(params, q_frozen)

@@ -17,8 +17,8 @@ from rillax.experiments.run import CHECKPOINT, LAST_GOOD
 
 PPO = ["--rollout", "64", "--minibatches", "4", "--environments", "3"]
 RUNS = {
-    "jax": ["--env", "MemoryChain", "--length", "3", "--agent", "qrc", "--frames", "60000"],
-    "ppo": ["--env", "MemoryChain", "--length", "3", "--agent", "ppo", "--frames", "60000", *PPO],
+    "jax": ["--env", "MemoryChain", "--length", "3", "--agent", "qrc", "--frames", "20000"],
+    "ppo": ["--env", "MemoryChain", "--length", "3", "--agent", "ppo", "--frames", "20000", *PPO],
     "mujoco": ["--env", "Hopper-P", "--agent", "stream_ac", "--frames", "1500"],
 }
 SMALL = ["--width", "8", "--hidden", "8", "--seeds", "2", "--checkpoint-seconds", "0"]
