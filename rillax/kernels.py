@@ -9,11 +9,14 @@ way is XLA's own and a compiler that is asked for too much may abort, it is aske
 alone, of which the tests have compiled every kind: see ``trusted`` below.
 """
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import jax
 from jax.experimental.xla_metadata import set_xla_metadata
+from jax.extend.core import ClosedJaxpr, Var, jaxpr_as_fun
+from jax.interpreters.partial_eval import dce_jaxpr
 
 _ASK = {"xla_cpu_small_call": "true", "inlineable": "false"}
 # A library kernel for reductions that such a function cannot contain.
@@ -23,16 +26,32 @@ Function = Callable[..., Any]
 
 
 def one_kernel(function: Function) -> Function:
-    """The same function; inside a compiled program XLA emits it as a single kernel."""
+    """The same function; inside a compiled program XLA emits it as a single kernel.
 
-    @jax.jit
-    def plain_inside(*args: Any) -> Any:
-        with set_xla_metadata(**dict.fromkeys(_ASK)):  # no functions within the function
-            return function(*args)
+    The compiler aborts where such a kernel has an argument that it does not use, so only what is
+    used and changed goes through it.
+    """
 
     def asked(*args: Any) -> Any:
+        with set_xla_metadata(**dict.fromkeys(_ASK)):  # no functions within the function
+            whole, shapes = jax.make_jaxpr(function, return_shape=True)(*args)
+        values = dict(zip(whole.jaxpr.invars, jax.tree.leaves(args), strict=True))
+        changed = [not (isinstance(var, Var) and var in values) for var in whole.jaxpr.outvars]
+        needed, used = dce_jaxpr(whole.jaxpr, changed)
+        inside = jaxpr_as_fun(ClosedJaxpr(needed, whole.consts))
+
+        @jax.jit
+        def kernel(*args: Any) -> Any:
+            with set_xla_metadata(**dict.fromkeys(_ASK)):
+                return inside(*args)
+
         with set_xla_metadata(**_ASK):
-            return plain_inside(*args)
+            results = iter(kernel(*itertools.compress(values.values(), used)))
+        outputs = [
+            next(results) if new else values[var]
+            for new, var in zip(changed, whole.jaxpr.outvars, strict=True)
+        ]
+        return jax.tree.unflatten(jax.tree.structure(shapes), outputs)
 
     return asked
 
