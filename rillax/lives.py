@@ -1,12 +1,13 @@
 """Several seeds of one agent, living side by side, in an environment of either kind.
 
 ``JaxLives`` runs inside one compiled loop. ``HostLives`` runs S Gymnasium environments and one
-agent over S seeds: a single compiled call a frame learns from the last transition and chooses the
-next actions, its state donated, so that nothing but observations and actions crosses over.
+agent over S seeds, in a compiled loop as well: each frame learns from the last transition, chooses
+the next actions, and asks the environments (``rillax.asking``), so that nothing but observations
+and actions crosses over.
 """
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import gymnasium
 import jax
@@ -16,10 +17,10 @@ from gymnax.environments.environment import Environment
 
 from rillax import checkpoint, inputs, spaces
 from rillax.agents import PPO, one_kernel
+from rillax.asking import ask
 from rillax.envs.snapshot import restore, snapshot
 from rillax.inputs import BadInput, OnBadInput
 from rillax.kernels import Program
-from rillax.packing import Packing
 from rillax.rollouts import HostRollouts, JaxRollouts
 from rillax.stream import Agent, Tally, begin, go_on, is_sick, keys, no_tally
 
@@ -92,6 +93,32 @@ class JaxLives:
         return self.life.agent
 
 
+class Answers(NamedTuple):
+    """What the environments say in a frame, as the few arrays in which it crosses over."""
+
+    numbers: Any
+    """Reward, termination and truncation of every seed."""
+    observations: Any
+    """The transition's last observation, and the one to act on: they differ where one ended."""
+    go_on: Any
+    """False if there was an error, and these are no answers."""
+
+
+class Transition(NamedTuple):
+    """What one seed learns from, and the observation it acts on next."""
+
+    reward: Any
+    final: Any
+    terminated: Any
+    truncated: Any
+    observation: Any
+
+
+def transition(answers: Answers) -> Transition:
+    (reward, terminated, truncated), (final, observation), _ = answers
+    return Transition(reward, final, terminated != 0, truncated != 0, observation)
+
+
 class HostLives:
     """Lives beside Gymnasium environments."""
 
@@ -108,29 +135,31 @@ class HostLives:
         self._first_action = (
             inputs.first(self.action_space) if spaces.is_discrete(self.action_space) else None
         )
-        state = jax.jit(
+        self._state = jax.jit(
             jax.vmap(lambda key: agent.init(key, self.observation_space, self.action_space)),
             compiler_options=_ONCE,
         )(keys(seeds))
-        self._packing = Packing(state)
-        self._packed = self._packing.pack(state)
-        self._compile(agent)
         self.frame = 0
         count = len(seeds)
         self.episode_return, self.episode_length = np.zeros(count), np.zeros(count, np.int64)
         self.dropped = np.zeros(count, bool)
         """Seeds whose last observation was bad, so that what follows cannot be learned from."""
-        self.pending: Arrays | None = None
-        """The transition that the next call learns from, and the observation it acts on."""
         self.observation = np.stack(
             [self._seen(env.reset(seed=seed)[0]) for env, seed in zip(envs, seeds, strict=True)]
         )
+        self._answers = Answers(
+            np.zeros((3, count), np.float32), np.stack([self.observation] * 2), np.bool_(True)
+        )
+        self.pending: Answers | None = None
+        """The transition that is learned from next, and the observation to act on."""
         self._last: Any = None
+        self._raised: BaseException | None = None
+        self._compile(agent)
         self.clear()
 
     def clear(self) -> None:
         count = len(self.envs)
-        self._sums = self._empty_sums(self._packed, self.observation)
+        self._sums = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), self._shapes)
         self._counts: Arrays = {
             "frames": np.zeros(count, np.int64),
             "episodes": np.zeros(count, np.int64),
@@ -140,93 +169,83 @@ class HostLives:
         }
 
     def _compile(self, agent: Agent) -> None:
-        pack, unpack = self._packing.pack, self._packing.unpack
+        def learn(state: Any, t: Transition) -> Any:
+            state, metrics = agent.learn(state, t.reward, t.final, t.terminated, t.truncated)
+            return state, {**metrics, _DIVERGED: is_sick(metrics).astype(float)}
 
-        def with_health(metrics: dict[str, jax.Array]) -> dict[str, jax.Array]:
-            return {**metrics, _DIVERGED: is_sick(metrics).astype(float)}
+        def learn_act(state: Any, sums: Any, answers: Answers) -> Any:
+            def one(state: Any, t: Transition) -> Any:
+                state, metrics = learn(state, t)
+                state, action = agent.act(state, t.observation)
+                return state, metrics, action
 
-        def act(packed: list[jax.Array], observation: jax.Array) -> Any:
-            state, action = jax.vmap(agent.act)(unpack(packed), observation)
-            return pack(state), action
+            state, metrics, action = jax.vmap(one)(state, transition(answers))
+            return state, jax.tree.map(jnp.add, sums, metrics), action
 
-        def learn_act(packed: list[jax.Array], sums: Any, pending: Any) -> Any:
-            def one(state: Any, t: Any) -> Any:
-                state, metrics = agent.learn(
-                    state, t["reward"], t["final"], t["terminated"], t["truncated"]
-                )
-                state, action = agent.act(state, t["observation"])
-                return state, with_health(metrics), action
-
-            state, metrics, action = jax.vmap(one)(unpack(packed), pending)
-            return pack(state), jax.tree.map(jnp.add, sums, metrics), action
-
-        def careful(packed: list[jax.Array], sums: Any, pending: Any, good: Any, last: Any) -> Any:
+        def careful(state: Any, sums: Any, answers: Answers, good: Any, last: Any) -> Any:
             """As ``learn_act``, for a frame in which something was bad for one of the seeds."""
 
             def choose(condition: Any, yes: Any, no: Any) -> Any:
                 return jax.tree.map(lambda y, n: jnp.where(condition, y, n), yes, no)
 
-            def one(state: Any, t: Any, good: Any, last: Any) -> Any:
-                done = t["terminated"] | t["truncated"]
-                learned, metrics = agent.learn(
-                    state, t["reward"], t["final"], t["terminated"], t["truncated"]
-                )
-                skipped = agent.skip(state, done)
+            def one(state: Any, t: Transition, good: Any, last: Any) -> Any:
+                learned, metrics = learn(state, t)
+                skipped = agent.skip(state, t.terminated | t.truncated)
                 state = choose(good["transition"], learned, skipped)
-                metrics = with_health(metrics)
                 metrics = choose(good["transition"], metrics, jax.tree.map(jnp.zeros_like, metrics))
-                acted, action = agent.act(state, t["observation"])
+                acted, action = agent.act(state, t.observation)
                 seen = good["observation"]
                 return choose(seen, acted, state), metrics, jnp.where(seen, action, last)
 
-            state, metrics, action = jax.vmap(one)(unpack(packed), pending, good, last)
-            return pack(state), jax.tree.map(jnp.add, sums, metrics), action
+            state, metrics, action = jax.vmap(one)(state, transition(answers), good, last)
+            return state, jax.tree.map(jnp.add, sums, metrics), action
+
+        def build(wrap: Any) -> Any:
+            body = wrap(learn_act)
+
+            def frames(state: Any, sums: Any, answers: Answers, count: jax.Array) -> Any:
+                def frame(carry: Any) -> Any:
+                    left, state, sums, answers = carry
+                    state, sums, action = body(state, sums, answers)
+                    return left - 1, state, sums, Answers(*ask(self._live, action, answers))
+
+                def go_on(carry: Any) -> Any:
+                    left, _, _, answers = carry
+                    fine = jnp.isfinite(answers.numbers).all()
+                    fine &= jnp.isfinite(answers.observations).all()
+                    return (left > 0) & answers.go_on & fine
+
+                end = jax.lax.while_loop(go_on, frame, (count, state, sums, answers))
+                return end[1:3]
+
+            return frames
 
         trusted = one_kernel(agent)
+        act = jax.vmap(agent.act)
         self._act = Program(lambda wrap: wrap(act), donate=(0,), trusted=trusted)
-        self._learn_act = Program(lambda wrap: wrap(learn_act), donate=(0, 1), trusted=trusted)
+        self._frames = Program(build, donate=(0, 1), trusted=trusted)
         self._careful = jax.jit(careful, donate_argnums=(0, 1))
-
-        def empty(packed: list[jax.Array], observation: jax.Array) -> Any:
-            def one(state: Any, observation: jax.Array) -> Any:
-                no = jnp.bool_(False)
-                return with_health(agent.learn(state, jnp.zeros(()), observation, no, no)[1])
-
-            shapes = jax.eval_shape(jax.vmap(one), unpack(packed), observation)
-            return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-
-        self._empty_sums = jax.jit(empty)
+        _, self._shapes = jax.eval_shape(
+            jax.vmap(learn), self._state, jax.eval_shape(transition, self._answers)
+        )
 
     def _seen(self, observation: Any) -> np.ndarray:
         return inputs.as_observation(observation, self.observation_space)
 
     def run(self, frames: int) -> Tally:
-        count, counts = len(self.envs), self._counts
-        for _ in range(frames):
-            actions = self._decide()
-            reward = np.zeros(count, np.float32)
-            terminated, truncated = np.zeros(count, bool), np.zeros(count, bool)
-            final = np.empty_like(self.observation)
-            observation = np.empty_like(self.observation)
-            for i, env in enumerate(self.envs):
-                seen, reward[i], terminated[i], truncated[i], _ = env.step(actions[i])
-                final[i] = observation[i] = self._seen(seen)
-                self.episode_return[i] += float(reward[i])
-                self.episode_length[i] += 1
-                if terminated[i] or truncated[i]:
-                    observation[i] = self._seen(env.reset()[0])
-                    counts["episodes"][i] += 1
-                    counts["returns"][i] += self.episode_return[i]
-                    counts["lengths"][i] += self.episode_length[i]
-                    self.episode_return[i], self.episode_length[i] = 0.0, 0
-            self.pending = {
-                "reward": reward,
-                "final": final,
-                "terminated": terminated,
-                "truncated": truncated,
-                "observation": observation,
-            }
-            self.frame += 1
+        end = self.frame + frames
+        while self.frame < end:
+            if self.pending is not None and self._all_good(self.pending):
+                self._state, self._sums = self._frames(
+                    self._state, self._sums, self.pending, end - self.frame
+                )
+                jax.block_until_ready(self._sums)
+            else:
+                self._live(self._decide())
+            if self._raised is not None:
+                error, self._raised = self._raised, None
+                raise error
+        counts = self._counts
         counts["frames"] += frames
         metrics = {name: np.asarray(value) for name, value in self._sums.items()}
         tally = {name: value.copy() for name, value in counts.items()}
@@ -234,43 +253,66 @@ class HostLives:
         metrics["skipped"] = tally.pop("skipped")
         return Tally(diverged=diverged, metrics=metrics, **tally)
 
+    def _live(self, actions: np.ndarray) -> Answers:
+        """One frame of every environment; what it was like is the next pending transition.
+
+        The compiled loop asks this, so an error waits until the loop has come back.
+        """
+        try:
+            self._last = np.array(actions)
+            if self._first_action is not None:
+                actions = actions + self._first_action
+            for i, env in enumerate(self.envs):
+                self._step(i, env, actions[i])
+            self.frame += 1
+            self.pending = self._answers
+        except BaseException as error:
+            self._raised = error
+            return self._answers._replace(go_on=np.bool_(False))
+        return self._answers
+
+    def _step(self, i: int, env: gymnasium.Env, action: Any) -> None:
+        (rewards, terminations, truncations), (finals, observations), _ = self._answers
+        seen, reward, terminated, truncated, _ = env.step(action)
+        rewards[i], terminations[i], truncations[i] = reward, terminated, truncated
+        finals[i] = observations[i] = self._seen(seen)
+        self.episode_return[i] += float(rewards[i])
+        self.episode_length[i] += 1
+        if terminated or truncated:
+            observations[i] = self._seen(env.reset()[0])
+            self._counts["episodes"][i] += 1
+            self._counts["returns"][i] += self.episode_return[i]
+            self._counts["lengths"][i] += self.episode_length[i]
+            self.episode_return[i], self.episode_length[i] = 0.0, 0
+
     def _decide(self) -> np.ndarray:
-        """Learn from the pending transition, if there is one, and choose the next actions."""
+        """The next actions, at the beginning or where something may be bad."""
         if self.pending is None:
             for i in range(len(self.envs)):
                 self._check(i, inputs.what_is_wrong("the observation", self.observation[i]), True)
-            self._packed, action = self._act(self._packed, self.observation)
-        elif self._all_good(self.pending):
-            self._packed, self._sums, action = self._learn_act(
-                self._packed, self._sums, self.pending
-            )
-        else:
-            good = self._what_is_good(self.pending)
-            self._counts["skipped"] += ~good["transition"]
-            self.dropped = ~good["observation"]
-            self._packed, self._sums, action = self._careful(
-                self._packed, self._sums, self.pending, good, self._last
-            )
-        self._last = action
-        actions = np.asarray(action)
-        return actions if self._first_action is None else actions + self._first_action
-
-    def _all_good(self, pending: Arrays) -> bool:
-        return (
-            not self.dropped.any()
-            and bool(np.isfinite(pending["reward"]).all())
-            and bool(np.isfinite(pending["final"]).all())
-            and bool(np.isfinite(pending["observation"]).all())
+            self._state, action = self._act(self._state, self.observation)
+            return np.asarray(action)
+        good = self._what_is_good(transition(self.pending))
+        self._counts["skipped"] += ~good["transition"]
+        self.dropped = ~good["observation"]
+        self._state, self._sums, action = self._careful(
+            self._state, self._sums, self.pending, good, self._last
         )
+        return np.asarray(action)
 
-    def _what_is_good(self, pending: Arrays) -> Arrays:
+    def _all_good(self, answers: Answers) -> bool:
+        numbers, observations, _ = answers
+        finite = np.isfinite(numbers).all() and np.isfinite(observations).all()
+        return bool(finite) and not self.dropped.any()
+
+    def _what_is_good(self, t: Transition) -> Arrays:
         good = {"transition": ~self.dropped, "observation": np.ones(len(self.envs), bool)}
         for i in range(len(self.envs)):
-            for name, what in (("reward", "the reward"), ("final", "the observation")):
-                wrong = inputs.what_is_wrong(what, pending[name][i])
+            for name, what in (("the reward", t.reward), ("the observation", t.final)):
+                wrong = inputs.what_is_wrong(name, what[i])
                 self._check(i, wrong)
                 good["transition"][i] &= wrong is None
-            wrong = inputs.what_is_wrong("the observation", pending["observation"][i])
+            wrong = inputs.what_is_wrong("the observation", t.observation[i])
             self._check(i, wrong)
             good["observation"][i] = wrong is None
         return good
@@ -282,7 +324,7 @@ class HostLives:
             )
 
     def agent_state(self) -> Any:
-        return self._packing.unpack(self._packed)
+        return self._state
 
     def save(self) -> Arrays:
         arrays = {f"agent{k}": v for k, v in checkpoint.flatten(self.agent_state()).items()}
@@ -297,7 +339,10 @@ class HostLives:
             "dropped": self.dropped,
         }
         if self.pending is not None:
-            arrays |= {f"pending/{name}": value for name, value in self.pending.items()}
+            arrays |= {
+                "pending/numbers": self.pending.numbers.copy(),
+                "pending/observations": self.pending.observations.copy(),
+            }
             arrays["last"] = np.asarray(self._last)
         return arrays
 
@@ -308,13 +353,15 @@ class HostLives:
         state = checkpoint.unflatten(self.agent_state(), under("agent"), what)
         for i, env in enumerate(self.envs):
             restore(env, under(f"env/{i}/"))
-        self._packed = self._packing.pack(state)
+        self._state = state
         self._sums = {name: jnp.asarray(value) for name, value in under("sums/").items()}
         self._counts = {name: value.copy() for name, value in under("counts/").items()}
         self.frame = int(arrays["frame"])
         self.episode_return = arrays["episode_return"].copy()
         self.episode_length = arrays["episode_length"].copy()
         self.dropped = arrays["dropped"].copy()
-        self.pending = under("pending/") or None
-        if self.pending is not None:
-            self._last = jnp.asarray(arrays["last"])
+        if pending := under("pending/"):
+            self._answers.numbers[:] = pending["numbers"]
+            self._answers.observations[:] = pending["observations"]
+            self.pending = self._answers
+            self._last = arrays["last"]

@@ -96,10 +96,10 @@ def test_skipping_counts_and_leaves_the_other_seeds_alone():
 def test_no_recompilation_and_no_growth():
     lives = HostLives(StreamAC(network=SMALL), [Stream()], [0])
     lives.run(3)
-    compiled = lives._learn_act.compilations()
+    compiled = lives._frames.compilations()
     shapes = [leaf.shape for leaf in bits(lives)]
     lives.run(40)
-    assert lives._learn_act.compilations() == compiled == 1
+    assert lives._frames.compilations() == compiled == 1
     assert [leaf.shape for leaf in bits(lives)] == shapes
 
 
@@ -118,3 +118,17 @@ def test_lives_go_on_to_the_bit_in_other_objects():
         for a, b in zip(bits(second, i), bits(whole, i), strict=True):
             np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(second.episode_return, whole.episode_return)
+
+
+def test_an_error_of_the_environment_comes_out_as_it_is():
+    class Broken(Stream):
+        def step(self, action):
+            if self.t == 5:
+                raise RuntimeError("the robot fell off the table")
+            return super().step(action)
+
+    lives = HostLives(StreamAC(network=SMALL), [Broken()], [0])
+    with pytest.raises(RuntimeError, match="fell off the table"):
+        lives.run(10)
+    assert lives.frame == 5
+    assert all(np.isfinite(leaf).all() for leaf in bits(lives))
