@@ -59,6 +59,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "command", choices=commands, help="train one agent, see the demo, run the paper, or list"
     )
     command = parser.parse_args(argv[:1] or ["--help"]).command
+    machine.keep_compilations()
     try:
         commands[command](argv[1:])
     except (ValueError, OutputError, CheckpointError, ModuleNotFoundError) as error:

@@ -1,6 +1,12 @@
 """What the machine has to offer."""
 
+import hashlib
+import os
+import platform
 from pathlib import Path
+
+import jax
+import platformdirs
 
 _CGROUP = Path("/sys/fs/cgroup")
 
@@ -41,3 +47,37 @@ def readable(bytes: int) -> str:
         if bytes >= size:
             return f"{bytes / size:.3g} {unit}"
     return f"{bytes} bytes"
+
+
+def keep_compilations() -> Path | None:
+    """Keep compiled programs in the user's cache directory; returns where, None if nowhere.
+
+    The command line does this. JAX_COMPILATION_CACHE_DIR names another directory, and
+    JAX_ENABLE_COMPILATION_CACHE=false turns it off.
+    """
+    chosen = getattr(jax.config, "jax_compilation_cache_dir", None)
+    if chosen is not None:
+        return Path(chosen)
+    if not getattr(jax.config, "jax_enable_compilation_cache", True):
+        return None
+    place = platformdirs.user_cache_path("rillax") / "compiled" / _kind_of_processor()
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    if not os.access(place, os.W_OK):
+        return None
+    jax.config.update("jax_compilation_cache_dir", str(place))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+    return place
+
+
+def _kind_of_processor() -> str:
+    """A name for what programs are compiled for: a home directory may be shared by several."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        features = sorted({line for line in lines if line.startswith(("flags", "Features"))})
+    except OSError:
+        features = [platform.processor()]
+    digest = hashlib.sha256("\n".join(features).encode()).hexdigest()
+    return f"{platform.machine()}-{digest[:12]}"

@@ -1,24 +1,22 @@
 """An agent that remembers learns what one that forgets cannot. (Small: see docs for figures.)"""
 
-import jax
-import numpy as np
+import json
+import os
+import subprocess
+import sys
+
 import pytest
 
-from rillax.agents import QRC
-from rillax.envs import MemoryChain
-from rillax.experiments.results import iqm
-from rillax.networks import Architecture
-from rillax.stream import begin, live
-
-ENV = MemoryChain(4)
+FLAGS = [
+    *("--env", "MemoryChain", "--length", "4", "--agent", "qrc", "--width", "32", "--hidden", "32"),
+    *("--frames", "25000", "--seeds", "3", "--epsilon-frames", "3000"),
+]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("cell", "low", "high"), [("rtu", 0.9, 1), ("feedforward", -0.15, 0.15)])
-def test_memory_chain_needs_memory(cell, low, high):
-    agent = QRC(network=Architecture(cell=cell, width=32, hidden=32), epsilon_frames=3_000)
-    keys = jax.vmap(jax.random.key)(np.arange(3))
-    life = jax.jit(jax.vmap(lambda key: begin(agent, ENV, key)))(keys)
-    life, _ = live(agent, ENV, life, 20_000)
-    life, tally = live(agent, ENV, life, 5_000)  # a thousand episodes each
-    assert low <= iqm(np.array(tally.returns / tally.episodes)) <= high
+def test_memory_chain_needs_memory(cell, low, high, tmp_path):
+    command = [sys.executable, "-m", "rillax", "train", *FLAGS, "--cell", cell]
+    fast = {**os.environ, "XLA_FLAGS": ""}  # long enough to be worth compiling well
+    subprocess.run([*command, "--out", str(tmp_path)], env=fast, check=True, capture_output=True)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert low <= summary["final_return_iqm"] <= high

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rillax import files
+from rillax import files, machine
 from rillax.experiments import store, tables, timing
 from rillax.experiments.grid import GridCell, Timing, Training
 from rillax.experiments.results import write_table
@@ -146,6 +146,7 @@ def be_quiet_and_single() -> None:
     flags = os.environ.get("XLA_FLAGS", "")
     os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    machine.keep_compilations()
 
 
 def end_with_parent() -> None:

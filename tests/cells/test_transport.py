@@ -12,8 +12,6 @@ from rillax.cells import LinearRTU, NonlinearRTU
 from rillax.cells.pairs import together
 from rillax.cells.transport import linear_hessian
 
-pytestmark = pytest.mark.slow
-
 LONGEST = 12
 
 

@@ -27,16 +27,6 @@ FRAMES = "3000"
 TINY = ["fig1b", "--only", *CELLS, "--seeds", "2", "--frames", FRAMES, "--checkpoint-seconds", "0"]
 
 
-@pytest.fixture(autouse=True)
-def compiled(tmp_path_factory, monkeypatch):
-    """Compiled programs are kept, so that the same cell is compiled once for all tests."""
-    base = tmp_path_factory.getbasetemp()
-    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(base / "compiled"))
-    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
-
-
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory):
     """The metrics of a cell that one process ran from beginning to end, without any runner."""
@@ -97,7 +87,6 @@ def processes_of(out):
     return found
 
 
-@pytest.mark.slow
 def test_sigkill_in_the_middle_costs_time_and_no_results(tmp_path, undisturbed, capsys):
     process = start(tmp_path, *TINY)
     wait_for(process, lambda: list(tmp_path.glob("fig1b/*/checkpoint.rillax")))
@@ -124,7 +113,6 @@ def test_sigkill_in_the_middle_costs_time_and_no_results(tmp_path, undisturbed, 
     assert ends == {cell: (tmp_path / cell / "done.json").stat().st_mtime_ns for cell in CELLS}
 
 
-@pytest.mark.slow
 def test_a_resumed_cell_redoes_only_what_was_not_checkpointed(tmp_path):
     """Cells that are cut by a stop go on from the very frame of their checkpoint."""
     root = store.Root(tmp_path)
@@ -171,7 +159,6 @@ def small_disk(tmp_path):
     resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-@pytest.mark.slow
 def test_a_full_disk_is_a_clear_error_and_nothing_is_lost(small_disk, undisturbed, capsys):
     disk, words, make_room = small_disk
     flags = ["reproduce", *TINY, "--only", CELLS[0], "--out", str(disk / "x")]
@@ -244,7 +231,6 @@ def test_two_runners_in_one_directory(tmp_path, capsys):
         pass
 
 
-@pytest.mark.slow
 def test_a_cell_that_fails_does_not_stop_the_others(tmp_path):
     """One cell cannot be built, one's process is killed at once; the third is done."""
     good, bad, killed = grid.cells_of(
@@ -323,7 +309,6 @@ MINIATURE = [
 ]
 
 
-@pytest.mark.slow
 def test_a_miniature_of_the_paper_from_one_command_to_the_report(tmp_path, capsys):
     """Every figure, few cells; ``rillax reproduce all --miniature`` has all of its lines."""
     pytest.importorskip("mujoco")
@@ -350,7 +335,6 @@ def cluster(monkeypatch):
     cluster.shutdown()
 
 
-@pytest.mark.slow
 def test_a_ray_node_that_is_killed_costs_time_and_no_results(
     cluster, tmp_path, undisturbed, capsys
 ):

@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -13,7 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from rillax import checkpoint, cli
-from rillax.experiments.run import CHECKPOINT, LAST_GOOD
+from rillax.agents import QRC
+from rillax.experiments.run import CHECKPOINT, LAST_GOOD, Run, train
+from rillax.networks import Architecture
 
 PPO = ["--rollout", "64", "--minibatches", "4", "--environments", "3"]
 RUNS = {
@@ -29,6 +32,7 @@ def rillax(*flags):
         [sys.executable, "-m", "rillax", "train", *flags],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
+        env={**os.environ, "XLA_FLAGS": ""},  # long enough to be worth compiling well
     )
 
 
@@ -102,3 +106,27 @@ def test_a_run_that_diverges_stops_and_says_where(tmp_path, capsys):
     assert all("q" in entry["networks"] for entry in summary["diverged"])
     assert not (out / LAST_GOOD).exists()  # it diverged before the first checkpoint was due
     assert os.path.exists(out / "metrics.parquet")
+
+
+def test_a_seed_that_diverges_leaves_the_others_to_finish(tmp_path):
+    """And the last state in which all were well stays beside what follows."""
+    network = Architecture(width=8, hidden=8)
+    run = Run(QRC(network=network), "MemoryChain", tmp_path / "x", frames=3000, seeds=3)
+    stop = threading.Event()
+    train(run, lambda progress: stop.set(), stop)
+    path = run.out / CHECKPOINT
+    arrays, meta = checkpoint.load(path)
+    assert 0 < meta["frame"] < run.frames
+    (name,) = [n for n in arrays if n.endswith("q.network.cell.nu_log")]
+    arrays[name][1] = np.nan
+    checkpoint.save(path, arrays, meta)
+
+    summary, _ = train(Run.continued(run.out))
+    assert summary["complete"]
+    (lost,) = summary["diverged"]
+    assert (lost["seed"], lost["frame"]) == (1, meta["frame"] + 1)
+    assert "q" in lost["networks"]
+    finite = [value is not None for value in summary["final_return_per_seed"]]
+    assert finite == [True, False, True]
+    assert checkpoint.load(run.out / LAST_GOOD)[1]["frame"] == meta["frame"]
+    assert checkpoint.load(path)[1]["frame"] == run.frames

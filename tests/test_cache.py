@@ -1,0 +1,32 @@
+"""Compiled programs are kept in the user's cache directory, and found there again."""
+
+import os
+import subprocess
+import sys
+
+FLAGS = ["--length", "3", "--width", "4", "--hidden", "4", "--seeds", "1", "--frames", "50"]
+
+
+def train(out, cache):
+    ours = ("JAX_COMPILATION_CACHE_DIR", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS")
+    env = {k: v for k, v in os.environ.items() if k not in ours}
+    subprocess.run(
+        [sys.executable, "-m", "rillax", "train", *FLAGS, "--out", str(out)],
+        env=env | {"XDG_CACHE_HOME": str(cache), "HOME": str(cache)},
+        check=True,
+        capture_output=True,
+    )
+    kept = [p for p in cache.rglob("*-cache") if p.parts[-4:-2] == ("rillax", "compiled")]
+    return {path.name for path in kept}
+
+
+def test_a_second_run_compiles_nothing_again(tmp_path):
+    kept = train(tmp_path / "a", tmp_path / "cache")
+    assert any("jit_run" in name for name in kept)
+    assert train(tmp_path / "b", tmp_path / "cache") == kept
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
+    nowhere = tmp_path / "cache"
+    nowhere.write_text("a file where a directory should be")
+    assert train(tmp_path / "a", nowhere) == set()
