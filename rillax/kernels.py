@@ -6,10 +6,11 @@ a second thread makes it slower still. XLA has a way to emit a called function a
 meant for small ones; this module asks for it, and falls back to an ordinary program where it is
 refused (some operations, sorting for one, exist only as tasks) and on other hardware. Because the
 way is XLA's own and a compiler that is asked for too much may abort, it is asked for code of ours
-alone, of which the tests have compiled every kind: see ``trusted`` below.
+alone, of which the tests have compiled every kind.
 """
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,8 @@ def one_kernel(function: Function) -> Function:
         values = dict(zip(whole.jaxpr.invars, jax.tree.leaves(args), strict=True))
         changed = [not (isinstance(var, Var) and var in values) for var in whole.jaxpr.outvars]
         needed, used = dce_jaxpr(whole.jaxpr, changed)
+        if not _TASKS.isdisjoint(_primitives(needed)):
+            raise Refused
         inside = jaxpr_as_fun(ClosedJaxpr(needed, whole.consts))
 
         @jax.jit
@@ -70,6 +73,11 @@ def once(function: Function) -> Function:
     return called
 
 
+def kept(tree: Any) -> Any:
+    """The same arrays, computed once and kept, where they would be computed in every use."""
+    return once(lambda tree: tree)(tree)
+
+
 def after(value: jax.Array, tree: Any) -> jax.Array:
     """A number, not known before every array of the tree is.
 
@@ -79,50 +87,52 @@ def after(value: jax.Array, tree: Any) -> jax.Array:
     return value + 0 * sum(leaf.ravel()[0] for leaf in jax.tree.leaves(tree))
 
 
-class Program:
-    """A jitted function of which some part is one kernel, if it can be.
+class Refused(Exception):
+    """A function cannot be one kernel."""
 
-    ``build`` makes the function, given what to wrap around that part; ``trusted`` says that all of
-    it is code that is known to compile as one kernel.
+
+class Program:
+    """A jitted function, in the first of several forms that compiles.
+
+    The forms do the same and differ in which parts of them are ``one_kernel``; the last should have
+    none.
     """
 
-    def __init__(
-        self,
-        build: Callable[[Callable[[Function], Function]], Function],
-        *,
-        donate: tuple[int, ...],
-        trusted: bool,
-    ):
-        self._plain: Any = jax.jit(build(lambda function: function), donate_argnums=donate)
-        self._fast: Any = None
-        self._looked = False
-        if trusted and jax.default_backend() == "cpu":
-            self._fast = jax.jit(
-                build(one_kernel), donate_argnums=donate, compiler_options=_OPTIONS
-            )
+    def __init__(self, *forms: Function, donate: tuple[int, ...]):
+        if jax.default_backend() != "cpu":
+            forms = forms[-1:]
+        self._forms: list[Any] = [
+            jax.jit(form, donate_argnums=donate, compiler_options=_OPTIONS) for form in forms[:-1]
+        ]
+        self._forms.append(jax.jit(forms[-1], donate_argnums=donate))
 
     def __call__(self, *args: Any) -> Any:
-        if self._fast is not None and not self._looked:
-            self._looked = True
-            if not _TASKS.isdisjoint(_primitives(self._fast.trace(*args).jaxpr)):
-                self._fast = None
-        if self._fast is not None:
+        while len(self._forms) > 1:
             try:
-                return self._fast(*args)
+                return self._forms[0](*args)
+            except Refused:
+                pass
             except jax.errors.JaxRuntimeError as error:
                 # Only the compiler's refusal: nothing has run then, and no argument is used up.
                 if not any(sign in str(error) for sign in _REFUSALS):
                     raise
-            self._fast = None
-        return self._plain(*args)
+            del self._forms[0]
+        return self._forms[0](*args)
+
+    @property
+    def forms_left(self) -> int:
+        """How many forms have not been refused, the one in use among them."""
+        return len(self._forms)
 
     def compilations(self) -> int:
         """How many programs have been compiled, one for each set of shapes."""
-        return (self._fast or self._plain)._cache_size()
+        return self._forms[0]._cache_size()
 
 
 # What XLA has only as tasks of their own, and how it says so of something that is not listed here.
 _TASKS = {
+    *("scatter", "scatter_add", "scatter_sub", "scatter_mul", "scatter_min", "scatter_max"),
+    *("scatter-add", "scatter-sub", "scatter-mul", "scatter-min", "scatter-max"),
     *("sort", "top_k", "approx_top_k", "fft", "cholesky", "lu", "qr", "householder_product"),
     *("eigh", "eig", "svd", "schur", "tridiagonal", "triangular_solve", "ffi_call"),
     *("pure_callback", "io_callback", "debug_callback"),
@@ -134,11 +144,18 @@ def _primitives(jaxpr: Any) -> set[str]:
     """The names of all operations in a program, in its loops and branches too."""
     names = set()
     for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
-        names.add(equation.primitive.name)
+        names.add(_name(equation))
         for inner in jax.tree.leaves(equation.params, is_leaf=_is_program):
             if _is_program(inner):
                 names |= _primitives(inner)
     return names
+
+
+def _name(equation: Any) -> str:
+    name = equation.primitive.name
+    if name.startswith("scatter") and math.prod(equation.invars[1].aval.shape[:-1]) == 1:
+        return "dynamic_update_slice"  # which is what a single one becomes
+    return name
 
 
 def _is_program(value: Any) -> bool:

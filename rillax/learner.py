@@ -8,7 +8,7 @@ import numpy as np
 
 from rillax import agents, checkpoint, inputs, spaces
 from rillax.inputs import BadInput, OnBadInput, as_observation, what_is_wrong
-from rillax.kernels import Program
+from rillax.kernels import Program, one_kernel
 from rillax.packing import Packing
 
 __all__ = ["BadInput", "Learner"]
@@ -79,9 +79,8 @@ class Learner:
             state, out = function(packing.unpack(arrays), *inputs)
             return packing.pack(state), out
 
-        return Program(
-            lambda wrap: wrap(packed), donate=(0,), trusted=agents.one_kernel(self.agent)
-        )
+        forms = [one_kernel(packed), packed] if agents.one_kernel(self.agent) else [packed]
+        return Program(*forms, donate=(0,))
 
     @property
     def state(self) -> Any:

@@ -15,12 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 from gymnax.environments.environment import Environment
 
-from rillax import checkpoint, inputs, spaces
-from rillax.agents import PPO, one_kernel
+from rillax import agents, checkpoint, inputs, spaces
+from rillax.agents import PPO
 from rillax.asking import ask
 from rillax.envs.snapshot import restore, snapshot
 from rillax.inputs import BadInput, OnBadInput
-from rillax.kernels import Program
+from rillax.kernels import Program, one_kernel
 from rillax.rollouts import HostRollouts, JaxRollouts
 from rillax.stream import Agent, Tally, begin, go_on, is_sick, keys, no_tally
 
@@ -200,13 +200,11 @@ class HostLives:
             state, metrics, action = jax.vmap(one)(state, transition(answers), good, last)
             return state, jax.tree.map(jnp.add, sums, metrics), action
 
-        def build(wrap: Any) -> Any:
-            body = wrap(learn_act)
-
+        def form(learn_act: Any) -> Any:
             def frames(state: Any, sums: Any, answers: Answers, count: jax.Array) -> Any:
                 def frame(carry: Any) -> Any:
                     left, state, sums, answers = carry
-                    state, sums, action = body(state, sums, answers)
+                    state, sums, action = learn_act(state, sums, answers)
                     return left - 1, state, sums, Answers(*ask(self._live, action, answers))
 
                 def go_on(carry: Any) -> Any:
@@ -220,10 +218,11 @@ class HostLives:
 
             return frames
 
-        trusted = one_kernel(agent)
-        act = jax.vmap(agent.act)
-        self._act = Program(lambda wrap: wrap(act), donate=(0,), trusted=trusted)
-        self._frames = Program(build, donate=(0, 1), trusted=trusted)
+        act, fast = jax.vmap(agent.act), agents.one_kernel(agent)
+        acts = [one_kernel(act), act] if fast else [act]
+        loops = [form(one_kernel(learn_act)), form(learn_act)] if fast else [form(learn_act)]
+        self._act = Program(*acts, donate=(0,))
+        self._frames = Program(*loops, donate=(0, 1))
         self._careful = jax.jit(careful, donate_argnums=(0, 1))
         _, self._shapes = jax.eval_shape(
             jax.vmap(learn), self._state, jax.eval_shape(transition, self._answers)

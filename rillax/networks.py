@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from rillax.cells import (
@@ -26,6 +27,7 @@ from rillax.cells import (
     NonlinearRTU,
     remember,
 )
+from rillax.kernels import kept
 from rillax.names import choose
 
 Activation = Literal["leaky_relu", "tanh"]
@@ -164,20 +166,23 @@ def advance(stream: Stream, observation: Array, fresh: Bool[Array, ""]) -> Strea
     return stream._replace(memory=memory, previous=before.hidden)
 
 
-def learn(stream: Stream, network: Network) -> Stream:
-    """The stream with a network that has learned, its memory moved along by the cell's correction.
+def learn(stream: Stream, update: Network) -> Stream:
+    """The stream after an update to what learns, its memory moved along by the cell's correction.
 
     With ``update_every`` m > 1, only every m-th update reaches the recurrent parameters, which are
     held fixed in between (Appendix C, "Periodic updates").
     """
+    before = stream.network
     if stream.clock is not None:
-        due = stream.clock == network.update_every - 1
-        cell = jax.tree.map(
-            lambda new, old: jnp.where(due, new, old), network.cell, stream.network.cell
-        )
-        network = eqx.tree_at(lambda n: n.cell, network, cell)
+        due = stream.clock == before.update_every - 1
+        cell = jax.tree.map(lambda by: jnp.where(due, by, 0), update.cell)
+        update = eqx.tree_at(lambda n: n.cell, update, cell)
         stream = stream._replace(clock=jnp.where(due, 0, stream.clock + 1))
-    memory = stream.network.cell.transport(stream.memory, network.cell)
+    if before.cell.moves_memory:
+        update = eqx.tree_at(lambda n: n.cell, update, kept(update.cell))
+    learns, frozen = split(before)
+    network = eqx.combine(optax.apply_updates(learns, update), frozen)
+    memory = before.cell.transport(stream.memory, network.cell, update.cell)
     return stream._replace(network=network, memory=memory)
 
 

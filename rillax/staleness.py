@@ -19,7 +19,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from rillax.cells import Cell, Memory
 from rillax.inputs import OnBadInput
-from rillax.lives import Arrays, make_lives
+from rillax.lives import Arrays, JaxLives, make_lives
 from rillax.names import choose
 from rillax.networks import Stream, streams
 from rillax.stream import Agent, Tally
@@ -150,7 +150,10 @@ class Recorded:
     horizon: int
 
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> RecordedState:
-        state = self.agent.init(key, observation_space, action_space)
+        return self.begin(self.agent.init(key, observation_space, action_space))
+
+    def begin(self, state: Any) -> RecordedState:
+        """Keep from here on. An episode that is under way stays unknown until the next begins."""
         networks = _measurable(self.agent, state)
         episode = Episode(
             observations=self._room(state.observation),
@@ -277,14 +280,33 @@ class MeasuredLives:
     ):
         check(interval, mode)
         self.interval, self.seeds = interval, len(seeds)
-        recorded = Recorded(agent, longest_episode(env))
-        self.lives = make_lives(recorded, env, seeds, on_bad_input)
+        self._plain, self._recorded = agent, Recorded(agent, longest_episode(env))
+        self.lives = make_lives(self._recorded, env, seeds, on_bad_input)
         self._measure: Callable[[Any], Any] = jax.jit(
             lambda states: jax.vmap(lambda state: measure(state, mode))(states)
         )
+        self._begin = jax.jit(jax.vmap(self._recorded.begin))
         self.names = list(jax.eval_shape(self._measure, self.lives.agent_state()))
         self.frame = 0
+        self._keep(self._keeps(1))
         self._forget()
+
+    def _keeps(self, frame: int) -> bool:
+        """Whether the episode is kept in this frame, because it may be the one that is measured.
+
+        Beside Gymnasium's environments it always is.
+        """
+        before_next = -frame % self.interval
+        return before_next < self._recorded.horizon or not isinstance(self.lives, JaxLives)
+
+    def _keep(self, keep: bool) -> None:
+        """Begin to keep the episode, or stop."""
+        lives = self.lives
+        if not isinstance(lives, JaxLives) or keep == isinstance(lives.agent, Recorded):
+            return
+        state = self._begin(lives.life.agent) if keep else lives.life.agent.agent
+        lives.life = lives.life._replace(agent=state)
+        lives.agent = self._recorded if keep else self._plain
 
     def _forget(self) -> None:
         self.sums = {name: np.zeros(self.seeds) for name in self.names}
@@ -298,7 +320,12 @@ class MeasuredLives:
         last = self.frame + frames
         tally = self.lives.run(0) if frames == 0 else None
         while self.frame < last:
-            stretch = min(last - self.frame, self.interval - self.frame % self.interval)
+            # Up to the next measurement, or to where the episode begins or ceases to be kept.
+            keep, stretch = self._keeps(self.frame + 1), self.interval - self.frame % self.interval
+            if not keep:
+                stretch -= self._recorded.horizon
+            stretch = min(last - self.frame, stretch)
+            self._keep(keep)
             tally = self.lives.run(stretch)
             self.frame += stretch
             if self.frame % self.interval == 0:
@@ -319,18 +346,21 @@ class MeasuredLives:
         arrays = {f"lives/{k}": v for k, v in self.lives.save().items()}
         arrays |= {f"sums/{k}": v for k, v in self.sums.items()}
         arrays |= {f"counts/{k}": v for k, v in self.counts.items()}
-        return arrays | {"frame": np.asarray(self.frame)}
+        keeps = isinstance(self.lives.agent_state(), RecordedState)
+        return arrays | {"frame": np.asarray(self.frame), "keeps": np.asarray(keeps)}
 
     def restore(self, arrays: Arrays, what: str) -> None:
         def under(prefix: str) -> Arrays:
             return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
+        self.frame = int(arrays["frame"])
+        self._keep(bool(arrays["keeps"]))
         self.lives.restore(under("lives/"), what)
         self.sums, self.counts = under("sums/"), under("counts/")
-        self.frame = int(arrays["frame"])
 
     def agent_state(self) -> Any:
-        return self.lives.agent_state().agent
+        state = self.lives.agent_state()
+        return state.agent if isinstance(state, RecordedState) else state
 
 
 def check(interval: int, mode: str) -> None:

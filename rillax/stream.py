@@ -10,9 +10,8 @@ import numpy as np
 from gymnax.environments.environment import Environment
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from rillax import envs
-from rillax.agents import one_kernel
-from rillax.kernels import Program
+from rillax import agents, envs
+from rillax.kernels import Program, one_kernel
 
 Count = Array | np.ndarray
 
@@ -77,12 +76,48 @@ def begin(agent: Agent, env: Environment, key: PRNGKeyArray) -> Life:
 
 def step(agent: Agent, env: Environment, life: Life) -> tuple[Life, Tally]:
     """One frame: act, let the world answer, learn, throw the sample away."""
+    acted = _act(agent, life)
+    return _learn(agent, life, acted, _answer(env, life, acted))
+
+
+class Acted(NamedTuple):
+    """An agent that has chosen an action."""
+
+    agent: Any
+    action: Array
+    key: PRNGKeyArray
+    key_env: PRNGKeyArray
+
+
+class Answer(NamedTuple):
+    """What the environment says to an action."""
+
+    environment: Any
+    observation: Array
+    reward: Float[Array, ""]
+    final_observation: Array
+    terminated: Bool[Array, ""]
+    truncated: Bool[Array, ""]
+
+
+def _act(agent: Agent, life: Life) -> Acted:
     key, key_env = jax.random.split(life.key)
-    state, action = agent.act(life.agent, life.observation)
+    return Acted(*agent.act(life.agent, life.observation), key, key_env)
+
+
+def _answer(env: Environment, life: Life, acted: Acted) -> Answer:
     observation, environment, reward, terminated, truncated, info = env.step(
-        key_env, life.environment, action, env.default_params
+        acted.key_env, life.environment, acted.action, env.default_params
     )
-    state, metrics = agent.learn(state, reward, info["final_observation"], terminated, truncated)
+    final = info["final_observation"]
+    return Answer(environment, observation, reward, final, terminated, truncated)
+
+
+def _learn(agent: Agent, life: Life, acted: Acted, answer: Answer) -> tuple[Life, Tally]:
+    reward, terminated, truncated = answer.reward, answer.terminated, answer.truncated
+    state, metrics = agent.learn(
+        acted.agent, reward, answer.final_observation, terminated, truncated
+    )
     done = jnp.logical_or(terminated, truncated)
     episode_return, episode_length = life.episode_return + reward, life.episode_length + 1
     tally = Tally(
@@ -95,13 +130,27 @@ def step(agent: Agent, env: Environment, life: Life) -> tuple[Life, Tally]:
     )
     life = Life(
         state,
-        environment,
-        observation,
-        key,
+        answer.environment,
+        answer.observation,
+        acted.key,
         jnp.where(done, 0.0, episode_return),
         jnp.where(done, 0, episode_length),
     )
     return life, tally
+
+
+def frames(
+    agent: Agent, env: Environment, part: Callable, life: Life, total: Tally
+) -> tuple[Life, Tally]:
+    """A frame of several lives, added to a tally; ``part`` wraps the agent's parts of it."""
+    acted = part(jax.vmap(partial(_act, agent)))(life)
+    answer = jax.vmap(partial(_answer, env))(life, acted)
+
+    def learn(life: Life, total: Tally, acted: Acted, answer: Answer) -> tuple[Life, Tally]:
+        life, tally = jax.vmap(partial(_learn, agent))(life, acted, answer)
+        return life, jax.tree.map(jnp.add, total, tally)
+
+    return part(learn)(life, total, acted, answer)
 
 
 def is_sick(metrics: dict[str, Float[Array, ""]]) -> Bool[Array, ""]:
@@ -137,22 +186,26 @@ def go_on(
 
 @cache
 def loop(agent: Agent, env: Environment) -> Program:
-    """The compiled loop."""
+    """The compiled loop: a frame as one kernel, or else the agent's part of it, or else neither."""
 
-    def frame(life: Life, total: Tally) -> tuple[Life, Tally]:
-        life, tally = jax.vmap(partial(step, agent, env))(life)
-        return life, jax.tree.map(jnp.add, total, tally)
+    def form(whole: Callable, part: Callable) -> Callable:
+        frame = whole(partial(frames, agent, env, part))
 
-    def build(wrap: Callable) -> Callable:
-        body = wrap(frame)
-
-        def run(life: Life, tally: Tally, frames: Int[Array, ""]) -> tuple[Life, Tally]:
-            return jax.lax.fori_loop(0, frames, lambda _, carry: body(*carry), (life, tally))
+        def run(life: Life, tally: Tally, count: Int[Array, ""]) -> tuple[Life, Tally]:
+            return jax.lax.fori_loop(0, count, lambda _, carry: frame(*carry), (life, tally))
 
         return run
 
-    trusted = one_kernel(agent) and envs.is_ours(env)
-    return Program(build, donate=(0, 1), trusted=trusted)
+    forms = [form(_as_it_is, _as_it_is)]
+    if agents.one_kernel(agent):
+        forms.insert(0, form(_as_it_is, one_kernel))
+        if envs.is_ours(env):
+            forms.insert(0, form(one_kernel, _as_it_is))
+    return Program(*forms, donate=(0, 1))
+
+
+def _as_it_is(function: Callable) -> Callable:
+    return function
 
 
 def live(agent: Agent, env: Environment, life: Life, frames: int) -> tuple[Life, Tally]:

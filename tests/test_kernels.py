@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from rillax import kernels
-from rillax.kernels import Program, after, once
+from rillax.kernels import Program, after, kept, once, one_kernel
 
 
 def program(function):
-    return Program(lambda wrap: wrap(function), donate=(), trusted=True)
+    return Program(one_kernel(function), function, donate=())
 
 
 def test_one_kernel_gives_what_the_plain_program_gives():
@@ -22,6 +22,29 @@ def test_one_kernel_gives_what_the_plain_program_gives():
     for got, expected in zip(fast(x), jax.jit(function)(x), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-6)
     assert fast.compilations() == 1
+    assert fast.forms_left == 2
+
+
+def test_what_is_not_used_or_not_changed_goes_around_the_kernel():
+    def function(x, unused, still):
+        return {"new": x + 1, "old": still, "same": x}
+
+    fast = program(function)
+    found = fast(jnp.ones(3), jnp.zeros(2), jnp.arange(4))
+    assert fast.forms_left == 2
+    np.testing.assert_array_equal(found["new"], [2, 2, 2])
+    np.testing.assert_array_equal(found["old"], range(4))
+    np.testing.assert_array_equal(found["same"], [1, 1, 1])
+
+
+def test_a_write_by_index_is_held_and_several_are_not():
+    def put(x, i):
+        return x.at[i].set(1.0)
+
+    one, several = program(put), program(jax.vmap(put))
+    np.testing.assert_array_equal(one(jnp.zeros(3), 2), [0, 0, 1])
+    np.testing.assert_array_equal(several(jnp.zeros((2, 2)), jnp.array([1, 0])), [[0, 1], [1, 0]])
+    assert (one.forms_left, several.forms_left) == (2, 1)
 
 
 @pytest.mark.parametrize("function", [jnp.sort, jnp.linalg.cholesky, jnp.fft.fft])
@@ -43,6 +66,7 @@ def test_what_the_compiler_refuses_runs_as_an_ordinary_program(monkeypatch):
 def test_apart_and_after_change_no_number():
     x = jnp.arange(4.0)
     np.testing.assert_array_equal(once(jnp.cumsum)(x), jnp.cumsum(x))
+    np.testing.assert_array_equal(jax.jit(lambda x: kept(x + 1))(x), x + 1)
     assert after(x[2], {"gradient": x}) == 2.0
 
 

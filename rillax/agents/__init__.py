@@ -38,7 +38,7 @@ def one_kernel(agent: Any) -> bool:
     """Whether a step of this agent is known to compile as one kernel (``rillax.kernels``)."""
     if type(agent) not in (QRC, StreamAC):
         return False
-    return agent.network.encoder is None and agent.network.correction == "none"
+    return agent.network.encoder is None
 
 
 def describe(agent: Any) -> dict[str, Any]:

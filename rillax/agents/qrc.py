@@ -173,11 +173,9 @@ class QRC:
             grad_h,
             h_learns,
         )
-        q_learns = self._ascend(q_learns, direction_q, self.q_step_size)
-        h_learns = self._ascend(h_learns, direction_h, self.h_step_size)
         state = state._replace(
-            q=learn(state.q, eqx.combine(q_learns, q_frozen)),
-            h=learn(state.h, eqx.combine(h_learns, h_frozen)),
+            q=learn(state.q, self._update(direction_q, self.q_step_size)),
+            h=learn(state.h, self._update(direction_h, self.h_step_size)),
             traces=traces,
             fresh=done,
             rewards=rewards,
@@ -203,10 +201,10 @@ class QRC:
     def _clip_gradient(self, gradient: Network) -> Network:
         return _clip(gradient, self.clip) if self.clip_at == "gradient" else gradient
 
-    def _ascend(self, params: Network, direction: Network, step_size: float) -> Network:
+    def _update(self, direction: Network, step_size: float) -> Network:
         if self.clip_at == "update":
             direction = _clip(direction, self.clip)
-        return jax.tree.map(lambda w, d: w + step_size * d, params, direction)
+        return jax.tree.map(lambda d: step_size * d, direction)
 
 
 def _clip(tree: Any, norm: float) -> Any:

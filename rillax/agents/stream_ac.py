@@ -166,12 +166,10 @@ class StreamAC:
         critic_update, critic_optimiser = self._critic().update(
             grad_v, state.critic_optimiser, critic_learns, **signals
         )
-        theta = optax.apply_updates(theta, actor_update)
-        critic_learns = optax.apply_updates(critic_learns, critic_update)
         state = state._replace(
-            actor=learn(state.actor, eqx.combine(theta.network, actor_frozen)),
-            log_deviation=theta.log_deviation,
-            critic=learn(state.critic, eqx.combine(critic_learns, critic_frozen)),
+            actor=learn(state.actor, actor_update.network),
+            log_deviation=optax.apply_updates(state.log_deviation, actor_update.log_deviation),
+            critic=learn(state.critic, critic_update),
             actor_optimiser=actor_optimiser,
             critic_optimiser=critic_optimiser,
             fresh=done,

@@ -70,10 +70,16 @@ class Cell(eqx.Module):
         """All of dh/dpsi, where ``sensitivity`` leaves out what follows from the rest."""
         return sensitivity
 
-    def transport(self, memory: Memory, after: Self) -> Memory:
+    @property
+    def moves_memory(self) -> bool:
+        """Whether ``transport`` goes over the sensitivities."""
+        return False
+
+    def transport(self, memory: Memory, after: Self, change: Any = None) -> Memory:
         """The memory, when the cell's parameters have just become those of ``after``.
 
-        Only a staleness correction moves it; otherwise it stays, and grows stale.
+        Only a staleness correction moves it; otherwise it stays, and grows stale. ``change`` is the
+        difference of the two, if it is known: then the old parameters need not be kept for it.
         """
         return memory
 

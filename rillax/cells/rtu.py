@@ -126,6 +126,10 @@ class _RTU(Cell):
     def advance_second(self, memory: Memory, x: Array) -> Any:
         """Those terms after one more input, from the memory before it."""
 
+    @property
+    def moves_memory(self) -> bool:
+        return self.correction == "exact"
+
     def initial_memory(self) -> Memory:
         memory = super().initial_memory()
         if self.correction == "none" or memory.sensitivity is None:
@@ -262,8 +266,11 @@ class LinearRTU(_RTU):
     def advance_second(self, memory: Memory, x: Array) -> transport.LinearSecond:
         return transport.advance_linear(self, memory, x)
 
-    def transport(self, memory: Memory, after: Self) -> Memory:
-        return memory if memory.second is None else transport.move_linear(self, memory, after)
+    def transport(self, memory: Memory, after: Self, change: Any = None) -> Memory:
+        if memory.second is None:
+            return memory
+        change = jax.tree.map(jnp.subtract, after, self) if change is None else change
+        return transport.move_linear(self, memory, after, change)
 
 
 class NonlinearSensitivity(NamedTuple):
@@ -343,5 +350,8 @@ class NonlinearRTU(_RTU):
     def advance_second(self, memory: Memory, x: Array) -> transport.NonlinearSecond:
         return transport.advance_nonlinear(self, memory, x)
 
-    def transport(self, memory: Memory, after: Self) -> Memory:
-        return memory if memory.second is None else transport.move_nonlinear(self, memory, after)
+    def transport(self, memory: Memory, after: Self, change: Any = None) -> Memory:
+        if memory.second is None:
+            return memory
+        change = jax.tree.map(jnp.subtract, after, self) if change is None else change
+        return transport.move_nonlinear(self, memory, after, change)

@@ -30,7 +30,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from rillax.cells.cell import Memory
-from rillax.cells.pairs import Pair, apart, multiply, rows, together
+from rillax.cells.pairs import Pair, add, multiply, row_sums, rows, scale, subtract, turn
+from rillax.kernels import kept
 
 if TYPE_CHECKING:
     from rillax.cells.rtu import LinearRTU, NonlinearRTU
@@ -74,12 +75,14 @@ class LinearSecond(NamedTuple):
 
 
 class LinearAdded(NamedTuple):
-    """Under ``diagonal`` the state and E are left alone, and None here."""
+    """Of one number per unit. E, of many, is not taken back: of a unit not trusted it just stays.
+
+    Under ``diagonal`` the state is left alone, and None here.
+    """
 
     hidden: Pair | None
     nu_log: Pair
     theta_log: Pair
-    E: Pair | None
 
 
 class NonlinearSecond(NamedTuple):
@@ -97,7 +100,7 @@ class Polar(NamedTuple):
     """exp(nu_log) = -log r."""
     frequency: Array
     """exp(theta_log) = Omega."""
-    lam: Array
+    lam: Pair
     gamma: Array
     growth: Array
     """a = d log(gamma) / d nu_log."""
@@ -111,7 +114,7 @@ def polar(cell: "LinearRTU") -> Polar:
     lam, gamma = recurrence.lam, recurrence.gamma
     growth = decay / jnp.expm1(2 * decay) if cell.gain else jnp.zeros_like(decay)
     d_growth = growth * (1 + 2 * decay / jnp.expm1(-2 * decay))
-    return Polar(decay, frequency, together(lam), gamma, growth, d_growth)
+    return Polar(decay, frequency, lam, gamma, growth, d_growth)
 
 
 # ---- the guard
@@ -139,9 +142,14 @@ def watch(guard: Guard, before: "LinearRTU | NonlinearRTU", after: Any) -> Guard
     d_frequency = jnp.exp(after.theta_log) - jnp.exp(before.theta_log)
     real = guard.net[0] - d_decay * guard.moment
     imag = guard.net[1] + d_frequency * guard.moment
-    gross = guard.gross + jnp.hypot(d_decay, d_frequency) * guard.moment
-    staleness = jnp.where(guard.trusted, jnp.hypot(real, imag), gross)
+    gross = guard.gross + _length(d_decay, d_frequency) * guard.moment
+    staleness = jnp.where(guard.trusted, _length(real, imag), gross)
     return guard._replace(net=(real, imag), gross=gross, trusted=staleness <= LIMIT * guard.mass)
+
+
+def _length(real: Array, imag: Array) -> Array:
+    """Not jnp.hypot, whose care for huge numbers costs more than the rest of the guard."""
+    return jnp.sqrt(jnp.square(real) + jnp.square(imag))
 
 
 def settle(trusted: Array, value: Pair, added: Pair, step: Pair) -> tuple[Pair, Pair]:
@@ -163,136 +171,136 @@ def settle(trusted: Array, value: Pair, added: Pair, step: Pair) -> tuple[Pair, 
 def linear_second(cell: "LinearRTU") -> LinearSecond:
     unit = (jnp.zeros_like(cell.nu_log),) * 2
     row = (jnp.zeros_like(cell.B_real),) * 2 if cell.correction == "exact" else None
-    added = LinearAdded(None if row is None else unit, unit, unit, row)
+    added = LinearAdded(None if row is None else unit, unit, unit)
     return LinearSecond(unit, row, added, blank_guard(cell.nu_log))
 
 
 def advance_linear(cell: "LinearRTU", memory: Memory, x: Array) -> LinearSecond:
     """The second-order terms after one more input, from the memory before it."""
+    del x
     p, second, added = polar(cell), memory.second, memory.second.added
-    h, h1 = together(memory.hidden), first_in_log(p, memory.sensitivity)
-    h2 = p.lam * (together(second.h2) + 2 * h1 + h)
-    r = cell.polar().r[:, None]
-    D = None
-    if second.D is not None:
-        E = memory.sensitivity.E
-        D = r * (second.D[0] + E[0]), r * (second.D[1] + E[1])
+    h, h1 = memory.hidden, first_in_log(p, memory.sensitivity)
+    D = second.D
+    if D is not None:
+        E, r = memory.sensitivity.E, cell.polar().r[:, None]
+        # Computed anew wherever it is used, it would keep the old D and E from being overwritten.
+        D = kept((r * (D[0] + E[0]), r * (D[1] + E[1])))
     # The recursions of h and S are linear in h and S, so what was added obeys them without input.
-    nu, theta = p.lam * together(added.nu_log), p.lam * together(added.theta_log)
-    hidden, E_added = None, None
+    hidden, nu, theta = None, multiply(p.lam, added.nu_log), multiply(p.lam, added.theta_log)
     if added.hidden is not None:
-        extra = together(added.hidden)
-        nu, theta = nu - p.decay * p.lam * extra, theta + 1j * p.frequency * p.lam * extra
-        hidden, E_added = apart(p.lam * extra), (r * added.E[0], r * added.E[1])
+        hidden = multiply(p.lam, added.hidden)
+        nu = add(nu, scale(-p.decay, hidden))
+        theta = add(theta, scale(p.frequency, turn(hidden)))
     return LinearSecond(
-        h2=apart(h2),
+        h2=multiply(p.lam, add(second.h2, scale(2, h1), h)),
         D=D,
-        added=LinearAdded(hidden, apart(nu), apart(theta), E_added),
+        added=LinearAdded(hidden, nu, theta),
         guard=advance_guard(second.guard, cell.nu_log),
     )
 
 
-def first_in_log(p: Polar, sensitivity: Any) -> Array:
+def first_in_log(p: Polar, sensitivity: Any) -> Pair:
     """h1 = dh/dl, from dh/dtheta_log = i Omega dh/dl."""
-    return -1j * together(sensitivity.theta_log) / p.frequency
+    real, imag = sensitivity.theta_log
+    return imag / p.frequency, -real / p.frequency
 
 
 class LinearHessian(NamedTuple):
-    """Every second derivative of a linear unit's state that is not zero, as complex arrays."""
+    """Every second derivative of a linear unit's state that is not zero."""
 
-    nu_nu: Array
-    nu_theta: Array
-    theta_theta: Array
-    nu_B: Array
+    nu_nu: Pair
+    nu_theta: Pair
+    theta_theta: Pair
+    nu_B: Pair
     """d2h / dnu_log dB_real; with respect to B_imag it is i times that."""
-    theta_B: Array
+    theta_B: Pair
 
 
 def linear_hessian(cell: "LinearRTU", memory: Memory) -> LinearHessian:
     """The second derivatives of the state, read off the terms that ``exact`` carries."""
-    p = polar(cell)
-    h, h1, h2 = together(memory.hidden), first_in_log(p, memory.sensitivity), memory.second.h2
-    nu_nu, theta_theta = _diagonal(p, h, h1, together(h2))
-    turn = together(memory.sensitivity.turn)[:, None]
-    E, D = turn * together(memory.sensitivity.E), turn * together(memory.second.D)
-    i_omega = 1j * p.frequency
+    p, s, second = polar(cell), memory.sensitivity, memory.second
+    h1 = first_in_log(p, s)
+    nu_nu, theta_theta = _diagonal(p, memory.hidden, h1, second.h2)
+    growth, decay, frequency = (each[:, None] for each in (p.growth, p.decay, p.frequency))
+    E, D = (multiply(rows(s.turn), each) for each in (s.E, second.D))
     return LinearHessian(
         nu_nu=nu_nu,
-        nu_theta=i_omega * (p.growth * h1 - p.decay * together(h2)),
+        nu_theta=scale(p.frequency, turn(along_nu(p, h1, second.h2))),
         theta_theta=theta_theta,
-        nu_B=p.growth[:, None] * E - p.decay[:, None] * D,
-        theta_B=i_omega[:, None] * D,
+        nu_B=add(scale(growth, E), scale(-decay, D)),
+        theta_B=scale(frequency, turn(D)),
     )
 
 
-def _diagonal(p: Polar, h: Array, h1: Array, h2: Array) -> tuple[Array, Array]:
-    """d2h/dnu_log^2 and d2h/dtheta_log^2. At fixed gamma d/dnu_log = -decay d/dl."""
-    nu = p.growth * h - p.decay * h1
-    h1_nu = p.growth * h1 - p.decay * h2
-    nu_nu = p.d_growth * h + p.growth * nu - p.decay * (h1 + h1_nu)
-    return nu_nu, 1j * p.frequency * h1 - jnp.square(p.frequency) * h2
+def along_nu(p: Polar, value: Pair, by_log: Pair) -> Pair:
+    """d/dnu_log of what is gamma times a function of l, given its derivative with respect to l."""
+    return add(scale(p.growth, value), scale(-p.decay, by_log))
 
 
-def move_linear(cell: "LinearRTU", memory: Memory, after: "LinearRTU") -> Memory:
+def _diagonal(p: Polar, h: Pair, h1: Pair, h2: Pair) -> tuple[Pair, Pair]:
+    """d2h/dnu_log^2 and d2h/dtheta_log^2."""
+    nu, h1_nu = along_nu(p, h, h1), along_nu(p, h1, h2)
+    nu_nu = add(scale(p.d_growth, h), along_nu(p, nu, add(h1, h1_nu)))
+    theta_theta = subtract(scale(p.frequency, turn(h1)), scale(jnp.square(p.frequency), h2))
+    return nu_nu, theta_theta
+
+
+def move_linear(cell: "LinearRTU", memory: Memory, after: "LinearRTU", change: Any) -> Memory:
     """The memory of a unit whose parameters have just become those of ``after``."""
-    guard = watch(memory.second.guard, cell, after)
-    steps = (_exact_steps if cell.correction == "exact" else _diagonal_steps)(cell, memory, after)
-    s, second, added = memory.sensitivity, memory.second, memory.second.added
-
-    def move(value: Pair, was_added: Pair | None, step: Pair | None) -> tuple[Pair, Pair | None]:
-        if step is None or was_added is None:
-            return value, None
-        return settle(guard.trusted, value, was_added, step)
-
-    hidden, hidden_added = move(memory.hidden, added.hidden, steps.hidden)
-    nu_log, nu_added = move(s.nu_log, added.nu_log, steps.nu_log)
-    theta_log, theta_added = move(s.theta_log, added.theta_log, steps.theta_log)
-    E, E_added = move(s.E, added.E, steps.E)
-    total = LinearAdded(hidden_added, nu_added, theta_added, E_added)  # type: ignore[arg-type]
+    second, s = memory.second, memory.sensitivity
+    guard, added = watch(second.guard, cell, after), second.added
+    hidden, hidden_added = memory.hidden, None
+    if cell.correction == "exact":
+        steps, E = _exact_steps(cell, memory, after, change, guard.trusted)
+        s = s._replace(E=E)
+        assert added.hidden is not None
+        assert steps.hidden is not None
+        hidden, hidden_added = settle(guard.trusted, hidden, added.hidden, steps.hidden)
+    else:
+        steps = _diagonal_steps(cell, memory, after)
+    nu_log, nu_added = settle(guard.trusted, s.nu_log, added.nu_log, steps.nu_log)
+    theta_log, theta_added = settle(guard.trusted, s.theta_log, added.theta_log, steps.theta_log)
     return Memory(
         hidden,
-        s._replace(nu_log=nu_log, theta_log=theta_log, E=E),
-        second._replace(added=total, guard=guard),
+        s._replace(nu_log=nu_log, theta_log=theta_log),
+        second._replace(added=LinearAdded(hidden_added, nu_added, theta_added), guard=guard),
     )
 
 
 def _diagonal_steps(cell: "LinearRTU", memory: Memory, after: "LinearRTU") -> LinearAdded:
     p = polar(cell)
-    h, h1 = together(memory.hidden), first_in_log(p, memory.sensitivity)
-    nu_nu, theta_theta = _diagonal(p, h, h1, together(memory.second.h2))
-    nu = apart(nu_nu * (after.nu_log - cell.nu_log))
-    theta = apart(theta_theta * (after.theta_log - cell.theta_log))
-    return LinearAdded(hidden=None, nu_log=nu, theta_log=theta, E=None)
-
-
-def _row_sums(a: Pair) -> Array:
-    """As a product with ones, because a sum along a row is a loop that is not vectorised."""
-    ones = jnp.ones_like(a[0][0])
-    return jax.lax.complex(a[0] @ ones, a[1] @ ones)
-
-
-def _exact_steps(cell: "LinearRTU", memory: Memory, after: "LinearRTU") -> LinearAdded:
-    """What transport adds: first order in l, exact in gamma and B."""
-    p, q, s = polar(cell), polar(after), memory.sensitivity
-    dl = -(q.decay - p.decay) + 1j * (q.frequency - p.frequency)
-    dB = after.B_real - cell.B_real, after.B_imag - cell.B_imag
-    D = memory.second.D
-    by_row = multiply(rows(apart(dl)), D)
-    E_there = s.E[0] + by_row[0], s.E[1] + by_row[1]
-    turn = together(s.turn)
-    through_B, through_B_1 = (turn * _row_sums(multiply(each, dB)) for each in (E_there, D))
-    h, h1, h2 = together(memory.hidden), first_in_log(p, s), together(memory.second.h2)
-    ratio = q.gamma / p.gamma
-    h_there = ratio * (h + dl * (h1 + dl * h2 / 2) + through_B)
-    h1_there = ratio * (h1 + dl * h2 + through_B_1)
-    grown = rows((ratio, ratio))
-    nu = (q.growth * h_there - q.decay * h1_there) - (p.growth * h - p.decay * h1)
+    h1 = first_in_log(p, memory.sensitivity)
+    nu_nu, theta_theta = _diagonal(p, memory.hidden, h1, memory.second.h2)
     return LinearAdded(
-        hidden=apart(h_there - h),
-        nu_log=apart(nu),
-        theta_log=apart(1j * (q.frequency * h1_there - p.frequency * h1)),
-        E=(grown[0] * E_there[0] - s.E[0], grown[1] * E_there[1] - s.E[1]),
+        hidden=None,
+        nu_log=scale(after.nu_log - cell.nu_log, nu_nu),
+        theta_log=scale(after.theta_log - cell.theta_log, theta_theta),
     )
+
+
+def _exact_steps(
+    cell: "LinearRTU", memory: Memory, after: "LinearRTU", change: Any, trusted: Array
+) -> tuple[LinearAdded, Pair]:
+    """What transport adds to the state and to S, and where it takes E.
+
+    First order in l, exact in gamma and B.
+    """
+    p, q, s, D = polar(cell), polar(after), memory.sensitivity, memory.second.D
+    h, h1, h2 = memory.hidden, first_in_log(p, s), memory.second.h2
+    dl, ratio = (p.decay - q.decay, q.frequency - p.frequency), q.gamma / p.gamma
+    dB = change.B_real, change.B_imag
+    D_dB, E_dB = (multiply(s.turn, row_sums(multiply(each, dB))) for each in (D, s.E))
+    E_dB = add(E_dB, multiply(dl, D_dB))
+    h_there = scale(ratio, add(h, multiply(dl, add(h1, scale(0.5, multiply(dl, h2)))), E_dB))
+    h1_there = scale(ratio, add(h1, multiply(dl, h2), D_dB))
+    steps = LinearAdded(
+        hidden=subtract(h_there, h),
+        nu_log=subtract(along_nu(q, h_there, h1_there), along_nu(p, h, h1)),
+        theta_log=turn(subtract(scale(q.frequency, h1_there), scale(p.frequency, h1))),
+    )
+    # Where a unit is not trusted, by nothing: so that E is gone over once.
+    dl, ratio = scale(trusted, dl), jnp.where(trusted, ratio, 1)
+    return steps, scale(ratio[:, None], add(s.E, multiply(rows(dl), D)))
 
 
 # ---- the non-linear unit
@@ -366,18 +374,17 @@ def _second_derivative(path: Callable[[Array], Pair], like: Array) -> Pair:
     return jax.jvp(lambda t: jax.jvp(path, (t,), (one,))[1], (zero,), (one,))[1]
 
 
-def move_nonlinear(cell: "NonlinearRTU", memory: Memory, after: "NonlinearRTU") -> Memory:
+def move_nonlinear(cell: "NonlinearRTU", memory: Memory, after: Any, change: Any) -> Memory:
     second = memory.second
     guard = watch(second.guard, cell, after)
     moved, total = {}, {}
     for name in ("nu_log", "theta_log", "B_real", "B_imag"):
-        change = getattr(after, name) - getattr(cell, name)
-        omega = getattr(second.omega, name)
+        by, omega = getattr(change, name), getattr(second.omega, name)
         moved[name], total[name] = settle(
             guard.trusted,
             getattr(memory.sensitivity, name),
             getattr(second.added, name),
-            (omega[0] * change, omega[1] * change),
+            (omega[0] * by, omega[1] * by),
         )
     return Memory(
         memory.hidden,

@@ -63,12 +63,12 @@ class KMemoryChain(environment.Environment[EnvState, EnvParams]):
     def step_env(
         self, key: PRNGKeyArray, state: EnvState, action: Int[Array, ""], params: EnvParams
     ) -> tuple:
-        slots = self.memory + 1
         # The oldest bit lies where the next will go.
-        slot = (state.time + 1) % slots
+        slot = (state.time + 1) % (self.memory + 1)
         answer = jnp.where(action == state.bits[slot], 1.0, -1.0)
         reward = jnp.where(state.time >= self.memory, answer, 0.0).astype(jnp.float32)
-        state = EnvState(time=state.time + 1, bits=state.bits.at[slot].set(_coin(key)))
+        bits = jnp.where(jnp.arange(self.memory + 1) == slot, _coin(key), state.bits)
+        state = EnvState(time=state.time + 1, bits=bits)
         observation = self.observe(key, state, action, params)
         terminated = self.is_terminated(state, params)
         return observation, state, reward, terminated, {"discount": self.discount(state, params)}
