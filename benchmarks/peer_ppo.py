@@ -141,12 +141,14 @@ def ours(env: str, cell: Any) -> Loop:
 
     from rillax import envs
     from rillax.agents import PPO
+    from rillax.experiments import presets
     from rillax.lives import make_lives
     from rillax.networks import Architecture
 
     its: dict[str, Any] = {k: v for k, v in SETTINGS[env].items() if k != "anneal"}
-    agent = PPO(network=Architecture(cell=cell), **its)
     name = OURS[env]
+    _, network = presets.settings_for("ppo", name, 1)
+    agent = PPO(network=Architecture(**{**network, "cell": cell}), **its)
     world = envs.make(name) if name == "CartPole-v1" else lambda: envs.make(name)
     lives = make_lives(agent, world, [0])
 
