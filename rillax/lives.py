@@ -1,12 +1,14 @@
 """Several seeds of one agent, living side by side, in an environment of either kind.
 
-``JaxLives`` runs inside one compiled loop. ``HostLives`` runs S Gymnasium environments and one
-agent over S seeds, in a compiled loop as well: each frame learns from the last transition, chooses
+``JaxLives`` runs inside compiled loops. ``HostLives`` runs S Gymnasium environments and one
+agent over S seeds, in a compiled loop too: each frame learns from the last transition, chooses
 the next actions, and asks the environments (``rillax.asking``), so that nothing but observations
 and actions crosses over.
 """
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import Any, NamedTuple, Protocol
 
 import gymnasium
@@ -15,14 +17,14 @@ import jax.numpy as jnp
 import numpy as np
 from gymnax.environments.environment import Environment
 
-from rillax import agents, checkpoint, inputs, spaces
+from rillax import agents, checkpoint, inputs, machine, spaces
 from rillax.agents import PPO
 from rillax.asking import ask
 from rillax.envs.snapshot import restore, snapshot
 from rillax.inputs import BadInput, OnBadInput
 from rillax.kernels import Program, one_kernel
 from rillax.rollouts import HostRollouts, JaxRollouts
-from rillax.stream import Agent, Tally, begin, go_on, is_sick, keys, no_tally
+from rillax.stream import Agent, Tally, begin, go_on, is_sick, keys, loop, no_tally
 
 Arrays = dict[str, np.ndarray]
 _DIVERGED = "diverged"
@@ -68,29 +70,60 @@ def make_lives(
 
 
 class JaxLives:
-    """Lives inside one compiled loop."""
+    """Lives inside compiled loops: on a CPU one per seed, as many at a time as there are cores.
+
+    That is faster than one loop over all seeds, of which no two would run at a time and whose
+    arrays would push each other out of the caches; and a seed's numbers do not depend on its
+    company, to the bit. Elsewhere all seeds are one batch.
+    """
 
     def __init__(self, agent: Agent, env: Environment, seeds: Sequence[int]):
         self.agent, self.env = agent, env
         first = jax.jit(jax.vmap(lambda key: begin(agent, env, key)), compiler_options=_ONCE)
-        self.life = first(keys(seeds))
+        alone = jax.default_backend() == "cpu"
+        self.parts = [first(keys(part)) for part in ([[s] for s in seeds] if alone else [seeds])]
         self.clear()
 
     def clear(self) -> None:
-        self.tally = no_tally(self.agent, self.env, len(self.life.episode_return))
+        self.tallies = [
+            no_tally(self.agent, self.env, len(part.episode_return)) for part in self.parts
+        ]
 
     def run(self, frames: int) -> Tally:
-        self.life, self.tally = go_on(self.agent, self.env, self.life, self.tally, frames)
-        return jax.device_get(self.tally)
+        def go(i: int) -> None:
+            self.parts[i], self.tallies[i] = jax.block_until_ready(
+                go_on(self.agent, self.env, self.parts[i], self.tallies[i], frames)
+            )
+
+        todo = list(range(len(self.parts)))
+        if loop(self.agent, self.env).compilations() == 0:
+            go(todo.pop(0))  # compiles, for the others too
+        list(_threads().map(go, todo))
+        return jax.device_get(_join(self.tallies))
 
     def save(self) -> Arrays:
-        return checkpoint.flatten((self.life, self.tally))
+        return checkpoint.flatten((_join(self.parts), _join(self.tallies)))
 
     def restore(self, arrays: Arrays, what: str) -> None:
-        self.life, self.tally = checkpoint.unflatten((self.life, self.tally), arrays, what)
+        whole = _join(self.parts), _join(self.tallies)
+        life, tally = checkpoint.unflatten(whole, arrays, what)
+        size = len(self.parts[0].episode_return)
+        places = [slice(i * size, (i + 1) * size) for i in range(len(self.parts))]
+        self.parts = [jax.tree.map(lambda leaf, at=at: leaf[at], life) for at in places]
+        self.tallies = [jax.tree.map(lambda leaf, at=at: leaf[at], tally) for at in places]
 
     def agent_state(self) -> Any:
-        return self.life.agent
+        return _join([part.agent for part in self.parts])
+
+
+def _join(trees: Sequence[Any]) -> Any:
+    """Trees over some seeds as one over all."""
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *trees)
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(machine.cores())
 
 
 class Answers(NamedTuple):

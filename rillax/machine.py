@@ -37,6 +37,13 @@ def _of_the_container() -> int | None:
         return None
 
 
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def readable(bytes: int) -> str:
     """A number of bytes as a person reads it.
 

@@ -304,8 +304,10 @@ class MeasuredLives:
         lives = self.lives
         if not isinstance(lives, JaxLives) or keep == isinstance(lives.agent, Recorded):
             return
-        state = self._begin(lives.life.agent) if keep else lives.life.agent.agent
-        lives.life = lives.life._replace(agent=state)
+        lives.parts = [
+            part._replace(agent=self._begin(part.agent) if keep else part.agent.agent)
+            for part in lives.parts
+        ]
         lives.agent = self._recorded if keep else self._plain
 
     def _forget(self) -> None:

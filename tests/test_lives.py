@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from rillax.agents import QRC, StreamAC
+from rillax.envs import MemoryChain
 from rillax.inputs import BadInput
-from rillax.lives import HostLives
+from rillax.lives import HostLives, JaxLives
 from rillax.networks import Architecture
 
 SMALL = Architecture(width=6, hidden=5)
@@ -132,3 +133,21 @@ def test_an_error_of_the_environment_comes_out_as_it_is():
         lives.run(10)
     assert lives.frame == 5
     assert all(np.isfinite(leaf).all() for leaf in bits(lives))
+
+
+def test_a_seed_is_the_same_in_company_to_the_bit():
+    agent, env = QRC(network=SMALL), MemoryChain(3)
+    alone, company = JaxLives(agent, env, [5]), JaxLives(agent, env, [4, 5, 6])
+    one, three = alone.run(60), company.run(60)
+    np.testing.assert_array_equal(three.returns[1], one.returns[0])
+    for a, b in zip(bits(company, 1), bits(alone), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert not np.array_equal(bits(company, 0)[0], bits(company, 2)[0])
+
+    later = JaxLives(agent, env, [4, 5, 6])
+    later.restore(company.save(), "x")
+    tally, expected = later.run(40), company.run(40)
+    np.testing.assert_array_equal(tally.returns, expected.returns)
+    for i in range(3):
+        for a, b in zip(bits(later, i), bits(company, i), strict=True):
+            np.testing.assert_array_equal(a, b)
