@@ -188,7 +188,7 @@ def mujoco() -> Figure:
 # Staleness and returns on KMemoryChain (Section 4.4, Tables 5 and 6): two figures of the same runs.
 CORRECTIONS = {"none": "", "diagonal": ", Taylor", "exact": ", exact transport"}
 """The paper has the first two; the third is ours, and in the preset ``rillax`` alone."""
-STALENESS_EVERY = 100
+STALENESS_EVERY = 1000
 """Frames between two measurements; each replays the episode."""
 
 

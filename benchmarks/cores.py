@@ -1,0 +1,59 @@
+"""Frames per second of a run of six seeds on one core and on all, with the default settings.
+
+    python -m benchmarks.cores
+
+Each is a process of its own, pinned before JAX starts; they take turns.
+"""
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+SEEDS, FRAMES, TURNS = 6, 4000, 3
+
+
+def frames_per_second(agent: str) -> float:
+    """Of all seeds together, in this process."""
+    from benchmarks.steps import AGENTS, ENV
+    from rillax.lives import JaxLives
+
+    lives = JaxLives(AGENTS[agent], ENV, list(range(SEEDS)))
+    lives.run(FRAMES)
+    rates = []
+    for _ in range(3):
+        started = time.perf_counter()
+        lives.run(FRAMES)
+        rates.append(SEEDS * FRAMES / (time.perf_counter() - started))
+    return statistics.median(rates)
+
+
+def all_cores() -> list[int]:
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+
+
+def measure(agent: str = "stream_ac") -> dict[str, float]:
+    """Rates on one core and on all of them, and their ratio."""
+    cores = all_cores()
+    rates: dict[int, list[float]] = {1: [], len(cores): []}
+    for _ in range(TURNS):
+        for count, found in rates.items():
+            command = [sys.executable, "-m", "benchmarks.cores", agent, str(count)]
+            out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            found.append(float(out))
+    one, every = (statistics.median(found) for found in rates.values())
+    return {
+        "cores": len(cores),
+        "frames_per_second_on_one": one,
+        "frames_per_second_on_all": every,
+        "speedup": every / one,
+    }
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        os.sched_setaffinity(0, all_cores()[: int(sys.argv[2])])
+        print(frames_per_second(sys.argv[1]))
+    else:
+        print(measure())

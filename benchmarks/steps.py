@@ -1,0 +1,105 @@
+"""A step of each agent against the floor, over widths and seeds, on one core."""
+
+import dataclasses
+import time
+from collections.abc import Callable
+from typing import Any, get_args
+
+import jax
+
+from benchmarks.floor import like, touch
+from rillax import envs
+from rillax.agents import QRC, StreamAC
+from rillax.cells import Correction
+from rillax.experiments.timing import microseconds_per_frame
+from rillax.lives import JaxLives
+from rillax.networks import streams
+
+AGENTS: dict[str, Any] = {"stream_ac": StreamAC(), "qrc": QRC()}
+WIDTHS = (64, 128, 192, 256, 512, 1024)
+SEEDS = (1, 5, 16)
+ENV = envs.MemoryChain(8)
+
+Row = dict[str, float]
+
+
+def touched(state: Any) -> Any:
+    """What changes at every step: parameters, eligibility traces, sensitivities."""
+    traces = [getattr(state, n) for n in state._fields if n == "traces" or "optimiser" in n]
+    return [(s.network, s.memory.sensitivity) for s in streams(state).values()], traces
+
+
+def megabytes(tree: Any) -> float:
+    return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree)) / 1e6
+
+
+def with_network(agent: Any, **settings: Any) -> Any:
+    network = dataclasses.replace(agent.network, **settings)
+    return dataclasses.replace(agent, network=network)
+
+
+def against_floor(agents: dict[str, Any], seeds: int = 1) -> dict[str, Row]:
+    """Microseconds per step and seed, and the ratio to touching the same arrays once."""
+    loops: dict[str, Callable[[int], object]] = {}
+    rows: dict[str, Row] = {}
+    for name, agent in agents.items():
+        started = time.perf_counter()
+        lives = JaxLives(agent, ENV, list(range(seeds)))
+        lives.run(1)
+        compiled = time.perf_counter() - started
+        arrays = like(touched(JaxLives(agent, ENV, [0]).agent_state()))
+        loops[name] = lives.run
+        loops[f"{name} floor"] = lambda frames, arrays=arrays: touch(arrays, frames)
+        rows[name] = {"megabytes_touched": megabytes(arrays), "compile_seconds": compiled}
+    times = microseconds_per_frame(loops)
+    for name, row in rows.items():
+        step, floor = times[name] / seeds, times[f"{name} floor"]
+        row |= {"us_per_step": step, "floor_us_per_step": floor, "ratio_to_floor": step / floor}
+    return rows
+
+
+def by_width() -> dict[int, dict[str, Row]]:
+    return {
+        width: against_floor({n: with_network(a, hidden=width) for n, a in AGENTS.items()})
+        for width in WIDTHS
+    }
+
+
+def by_seeds() -> dict[int, dict[str, Row]]:
+    return {seeds: against_floor(AGENTS, seeds) for seeds in SEEDS}
+
+
+def corrections() -> dict[str, Row]:
+    """A step with each staleness correction, as a ratio to a step without."""
+    ratios = {}
+    for name, agent in AGENTS.items():
+        loops = {
+            correction: JaxLives(with_network(agent, correction=correction), ENV, [0]).run
+            for correction in get_args(Correction)
+        }
+        times = microseconds_per_frame(loops)
+        ratios[name] = {correction: us / times["none"] for correction, us in times.items()}
+    return ratios
+
+
+def learner() -> dict[str, float]:
+    """``act`` and ``learn`` of a Learner, for each agent."""
+    import gymnasium
+    import numpy as np
+
+    from rillax import Learner
+
+    observation = np.zeros(8, np.float32)
+    spaces = gymnasium.spaces.Box(-1, 1, (8,)), gymnasium.spaces.Discrete(2)
+    loops = {}
+    for name, agent in AGENTS.items():
+        learner = Learner(agent, *spaces)
+
+        def live(frames: int, learner: Any = learner) -> Any:
+            for _ in range(frames):
+                learner.act(observation)
+                learner.learn(0.0, observation, False, False)
+            return learner.state.key
+
+        loops[name] = live
+    return microseconds_per_frame(loops)
