@@ -1,6 +1,6 @@
 """``make bench``: what a streaming step costs, as ratios within one run.
 
-Writes ``bench.json`` and ``docs/speed.png``. ``python -m benchmarks --only steps`` runs a part of it.
+Writes ``bench.json`` and ``docs/speed.png``; ``python -m benchmarks --only steps`` runs a part.
 """
 
 import argparse

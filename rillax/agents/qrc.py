@@ -25,6 +25,7 @@ from rillax import spaces, statistics
 from rillax.kernels import after
 from rillax.networks import Architecture, Network, Stream, advance, learn, pick, split, start
 from rillax.updates import TraceState, cut_traces, eligibility_trace
+from rillax.updates.obgd import l1_norm, overshooting_bound
 
 ClipAt = Literal["none", "update", "gradient"]
 Metrics = dict[str, Float[Array, ""]]
@@ -66,6 +67,8 @@ class QRC:
     """lambda."""
     q_step_size: float = 1e-4
     h_step_size: float = 1e-5
+    kappa: float | None = None
+    """Bound both steps as ObGD does, at most the step sizes above; None: no bound (the paper)."""
     regularisation: float = 1.0
     """beta, of the h-network."""
     epsilon_start: float = 1.0
@@ -174,8 +177,8 @@ class QRC:
             h_learns,
         )
         state = state._replace(
-            q=learn(state.q, self._update(direction_q, self.q_step_size)),
-            h=learn(state.h, self._update(direction_h, self.h_step_size)),
+            q=learn(state.q, self._update(direction_q, self.q_step_size, td_error, z.q)),
+            h=learn(state.h, self._update(direction_h, self.h_step_size, td_error, z.h)),
             traces=traces,
             fresh=done,
             rewards=rewards,
@@ -201,9 +204,12 @@ class QRC:
     def _clip_gradient(self, gradient: Network) -> Network:
         return _clip(gradient, self.clip) if self.clip_at == "gradient" else gradient
 
-    def _update(self, direction: Network, step_size: float) -> Network:
+    def _update(self, direction: Network, largest: float, td_error: Array, z: Network) -> Network:
         if self.clip_at == "update":
             direction = _clip(direction, self.clip)
+        step_size: Any = largest
+        if self.kappa is not None:
+            step_size = overshooting_bound(largest, self.kappa, td_error, l1_norm(z))
         return jax.tree.map(lambda d: step_size * d, direction)
 
 

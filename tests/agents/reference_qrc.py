@@ -8,11 +8,11 @@ from tests.agents.reference import NAMES, Net, Welford
 class ReferenceQRC:
     """The agent, stateful and slow."""
 
-    def __init__(self, q, h, shape, *, gamma, lam, alpha_q, alpha_h, beta, clip, clip_at):
+    def __init__(self, q, h, shape, *, gamma, lam, alpha_q, alpha_h, beta, clip, clip_at, kappa):
         self.q, self.h = Net(q), Net(h)
         self.gamma, self.lam, self.beta = gamma, lam, beta
         self.alpha_q, self.alpha_h = alpha_q, alpha_h
-        self.clip, self.clip_at = clip, clip_at
+        self.clip, self.clip_at, self.kappa = clip, clip_at, kappa
         self.obs_stats, self.ret_stats, self.ret = Welford(shape), Welford(()), 0.0
         self.reset_traces()
 
@@ -26,6 +26,12 @@ class ReferenceQRC:
         if here != self.clip_at or norm <= self.clip:
             return tree
         return {k: v * self.clip / norm for k, v in tree.items()}
+
+    def bounded(self, alpha, delta, z):
+        if self.kappa is None:
+            return alpha
+        length = sum(np.abs(v).sum() for v in z.values())
+        return alpha / max(1.0, alpha * self.kappa * max(abs(delta), 1.0) * length)
 
     def observe(self, o):
         """Take in an observation; returns the action values."""
@@ -65,9 +71,11 @@ class ReferenceQRC:
         dw = {k: delta * self.zq[k] - h * gq[k] - self.zh * gdelta[k] for k in NAMES}
         dt = {k: delta * self.zt[k] - h * gh[k] - self.beta * self.h.p[k] for k in NAMES}
         dw, dt = self.clipped(dw, "update"), self.clipped(dt, "update")
+        alpha_q = self.bounded(self.alpha_q, delta, self.zq)
+        alpha_h = self.bounded(self.alpha_h, delta, self.zt)
         for k in NAMES:
-            self.q.p[k] = self.q.p[k] + self.alpha_q * dw[k]
-            self.h.p[k] = self.h.p[k] + self.alpha_h * dt[k]
+            self.q.p[k] = self.q.p[k] + alpha_q * dw[k]
+            self.h.p[k] = self.h.p[k] + alpha_h * dt[k]
         if terminated or truncated or not greedy:
             self.reset_traces()
         if terminated or truncated:

@@ -34,8 +34,10 @@ STREAM = [
 ]
 
 
-@pytest.mark.parametrize("clip_at", ["none", "update", "gradient"])
-def test_updates_equal_an_independent_implementation(clip_at, x64):
+@pytest.mark.parametrize(
+    ("clip_at", "kappa"), [("none", None), ("update", None), ("gradient", None), ("none", 2.0)]
+)
+def test_updates_equal_an_independent_implementation(clip_at, kappa, x64):
     """Greedy and non-greedy steps, a termination and a truncation, with large step sizes."""
     agent = QRC(
         network=SMALL,
@@ -46,6 +48,7 @@ def test_updates_equal_an_independent_implementation(clip_at, x64):
         regularisation=0.5,
         clip=0.7,
         clip_at=clip_at,
+        kappa=kappa,
         epsilon_start=0.0,
         epsilon_end=0.0,
     )
@@ -61,6 +64,7 @@ def test_updates_equal_an_independent_implementation(clip_at, x64):
         beta=0.5,
         clip=0.7,
         clip_at=clip_at,
+        kappa=kappa,
     )
     rng = np.random.default_rng(0)
     act, learn = jax.jit(agent.act), jax.jit(agent.learn)
