@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary -c constraints.txt
 
-.PHONY: install run test lint bench clean
+.PHONY: install run test test-all lint bench clean
 install: $(VENV)/.run
 
 $(BIN)/python:
@@ -29,6 +29,9 @@ lint: $(VENV)/.dev
 	@$(BIN)/lint-imports
 
 test: lint
+	@$(BIN)/pytest -n 2 -m "not slow"
+
+test-all: lint
 	@$(BIN)/pytest -n 2
 
 bench: install

@@ -90,10 +90,13 @@ class JaxLives:
         ]
 
     def run(self, frames: int) -> Tally:
+        wide = jnp.result_type(float) == jnp.float64  # which threads do not inherit
+
         def go(i: int) -> None:
-            self.parts[i], self.tallies[i] = jax.block_until_ready(
-                go_on(self.agent, self.env, self.parts[i], self.tallies[i], frames)
-            )
+            with jax.enable_x64(wide):
+                self.parts[i], self.tallies[i] = jax.block_until_ready(
+                    go_on(self.agent, self.env, self.parts[i], self.tallies[i], frames)
+                )
 
         todo = list(range(len(self.parts)))
         if loop(self.agent, self.env).compilations() == 0:

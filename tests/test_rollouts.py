@@ -13,6 +13,8 @@ from rillax.networks import Architecture
 from rillax.rollouts import HostRollouts, JaxRollouts, _update, memory_needed
 from tests.test_lives import Stream
 
+pytestmark = pytest.mark.slow
+
 AGENT = PPO(
     network=Architecture(width=6, hidden=5),
     environments=2,

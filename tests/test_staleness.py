@@ -25,6 +25,8 @@ from rillax.staleness import (
     unit_norms,
 )
 
+pytestmark = pytest.mark.slow
+
 SMALL = Architecture(width=5, hidden=4, sparsity=0.5)
 AGENT = QRC(network=SMALL, q_step_size=1e-2, h_step_size=1e-2, epsilon_frames=50)
 ENV = KMemoryChain(2, episode_length=12)

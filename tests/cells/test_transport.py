@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from rillax.cells import LinearRTU, NonlinearRTU
 from rillax.cells.transport import linear_hessian
 
+pytestmark = pytest.mark.slow
+
 LONGEST = 12
 
 

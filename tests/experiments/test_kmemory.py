@@ -10,6 +10,8 @@ import pytest
 from rillax.experiments import kmemory
 from rillax.files import OutputError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def grid(tmp_path, monkeypatch):

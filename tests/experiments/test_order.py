@@ -8,6 +8,8 @@ import pytest
 
 from rillax.experiments.order import Study, slope, table
 
+pytestmark = pytest.mark.slow
+
 STUDY = Study(units=32, inputs=4, steps=80)
 SEEDS = 20
 

@@ -87,6 +87,7 @@ def processes_of(out):
     return found
 
 
+@pytest.mark.slow
 def test_sigkill_in_the_middle_costs_time_and_no_results(tmp_path, undisturbed, capsys):
     process = start(tmp_path, *TINY)
     wait_for(process, lambda: list(tmp_path.glob("fig1b/*/checkpoint.rillax")))
@@ -113,6 +114,7 @@ def test_sigkill_in_the_middle_costs_time_and_no_results(tmp_path, undisturbed, 
     assert ends == {cell: (tmp_path / cell / "done.json").stat().st_mtime_ns for cell in CELLS}
 
 
+@pytest.mark.slow
 def test_a_resumed_cell_redoes_only_what_was_not_checkpointed(tmp_path):
     """Cells that are cut by a stop go on from the very frame of their checkpoint."""
     root = store.Root(tmp_path)
@@ -159,6 +161,7 @@ def small_disk(tmp_path):
     resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_a_clear_error_and_nothing_is_lost(small_disk, undisturbed, capsys):
     disk, words, make_room = small_disk
     flags = ["reproduce", *TINY, "--only", CELLS[0], "--out", str(disk / "x")]
@@ -335,6 +338,7 @@ def cluster(monkeypatch):
     cluster.shutdown()
 
 
+@pytest.mark.slow
 def test_a_ray_node_that_is_killed_costs_time_and_no_results(
     cluster, tmp_path, undisturbed, capsys
 ):

@@ -39,7 +39,9 @@ def rillax(*flags):
     )
 
 
-@pytest.mark.parametrize("kind", RUNS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=pytest.mark.slow if "ppo" in k else ()) for k in RUNS]
+)
 def test_sigkill_and_resume_give_the_same_bits(kind, tmp_path):
     if "mujoco" in kind:
         pytest.importorskip("mujoco")
