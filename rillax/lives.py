@@ -72,9 +72,8 @@ def make_lives(
 class JaxLives:
     """Lives inside compiled loops: on a CPU one per seed, as many at a time as there are cores.
 
-    That is faster than one loop over all seeds, of which no two would run at a time and whose
-    arrays would push each other out of the caches; and a seed's numbers do not depend on its
-    company, to the bit. Elsewhere all seeds are one batch.
+    One loop over all seeds is about as fast, on a single core; and here a seed's numbers do not
+    depend on its company, to the bit. Elsewhere all seeds are one batch.
     """
 
     def __init__(self, agent: Agent, env: Environment, seeds: Sequence[int]):
