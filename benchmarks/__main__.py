@@ -13,17 +13,19 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import cores, games, host, steps
+from rillax import machine
 from rillax.cells import Correction
 
 JSON, PICTURE = Path("bench.json"), Path("docs/speed.png")
 PARTS = ("cores", "steps", "seeds", "corrections", "learner", "host", "games")
+CAN_PIN = hasattr(os, "sched_setaffinity")  # not on macOS
 console = Console(highlight=False)
 
 
 def pin() -> None:
     """To one core, before JAX makes its threads."""
-    if hasattr(os, "sched_setaffinity"):  # not on macOS
-        os.sched_setaffinity(0, cores.all_cores()[:1])
+    if CAN_PIN:
+        os.sched_setaffinity(0, machine.cores()[:1])
 
 
 def show(title: str, rows: dict[int, dict[str, steps.Row]]) -> None:
@@ -67,7 +69,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
     only = parser.parse_args().only
     results: dict[str, Any] = json.loads(JSON.read_text()) if JSON.exists() else {}
-    if "cores" in only:
+    if "cores" in only and CAN_PIN:
         found = results["cores"] = cores.measure()
         console.print(
             f"six seeds of stream AC: {found['frames_per_second_on_one']:,.0f} frames/s on one "

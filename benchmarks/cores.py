@@ -2,7 +2,7 @@
 
     python -m benchmarks.cores
 
-Each is a process of its own, pinned before JAX starts; they take turns.
+Each is a process of its own, pinned before JAX makes its threads; they take turns.
 """
 
 import os
@@ -11,14 +11,15 @@ import subprocess
 import sys
 import time
 
+from benchmarks.steps import AGENTS, ENV
+from rillax import machine
+from rillax.lives import JaxLives
+
 SEEDS, FRAMES, TURNS = 6, 4000, 3
 
 
 def frames_per_second(agent: str) -> float:
     """Of all seeds together, in this process."""
-    from benchmarks.steps import AGENTS, ENV
-    from rillax.lives import JaxLives
-
     lives = JaxLives(AGENTS[agent], ENV, list(range(SEEDS)))
     lives.run(FRAMES)
     rates = []
@@ -29,13 +30,9 @@ def frames_per_second(agent: str) -> float:
     return statistics.median(rates)
 
 
-def all_cores() -> list[int]:
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-
-
 def measure(agent: str = "stream_ac") -> dict[str, float]:
     """Rates on one core and on all of them, and their ratio."""
-    cores = all_cores()
+    cores = machine.cores()
     rates: dict[int, list[float]] = {1: [], len(cores): []}
     for _ in range(TURNS):
         for count, found in rates.items():
@@ -53,7 +50,7 @@ def measure(agent: str = "stream_ac") -> dict[str, float]:
 
 if __name__ == "__main__":
     if len(sys.argv) == 3:
-        os.sched_setaffinity(0, all_cores()[: int(sys.argv[2])])
+        os.sched_setaffinity(0, machine.cores()[: int(sys.argv[2])])
         print(frames_per_second(sys.argv[1]))
     else:
         print(measure())

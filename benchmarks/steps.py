@@ -5,10 +5,12 @@ import time
 from collections.abc import Callable
 from typing import Any, get_args
 
+import gymnasium
 import jax
+import numpy as np
 
 from benchmarks.floor import like, touch
-from rillax import envs
+from rillax import Learner, envs
 from rillax.agents import QRC, StreamAC
 from rillax.cells import Correction
 from rillax.experiments.timing import microseconds_per_frame
@@ -84,11 +86,6 @@ def corrections() -> dict[str, Row]:
 
 def learner() -> dict[str, float]:
     """``act`` and ``learn`` of a Learner, for each agent."""
-    import gymnasium
-    import numpy as np
-
-    from rillax import Learner
-
     observation = np.zeros(8, np.float32)
     spaces = gymnasium.spaces.Box(-1, 1, (8,)), gymnasium.spaces.Discrete(2)
     loops = {}

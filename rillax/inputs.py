@@ -17,7 +17,7 @@ def as_observation(observation: Any, space: Any) -> np.ndarray:
     """The observation as numbers in the space's shape (an integer from 0 for a Discrete)."""
     usual = type(observation) is np.ndarray and observation.dtype == np.float32
     if usual and observation.shape == space.shape:
-        return observation  # at once
+        return observation.copy()  # the environment may use its array again
     try:
         array = np.asarray(observation)
         numeric = array.dtype.kind in "fiub"

@@ -131,9 +131,17 @@ class Program:
 
 # What XLA has only as tasks of their own, and how it says so of something that is not listed here.
 _TASKS = {
-    *("scatter", "scatter_add", "scatter_sub", "scatter_mul", "scatter_min", "scatter_max"),
-    *("scatter-add", "scatter-sub", "scatter-mul", "scatter-min", "scatter-max"),
-    *("sort", "top_k", "approx_top_k", "fft", "cholesky", "lu", "qr", "householder_product"),
+    *(
+        "scatter",
+        "sort",
+        "top_k",
+        "approx_top_k",
+        "fft",
+        "cholesky",
+        "lu",
+        "qr",
+        "householder_product",
+    ),
     *("eigh", "eig", "svd", "schur", "tridiagonal", "triangular_solve", "ffi_call"),
     *("pure_callback", "io_callback", "debug_callback"),
 }
@@ -153,9 +161,11 @@ def _primitives(jaxpr: Any) -> set[str]:
 
 def _name(equation: Any) -> str:
     name = equation.primitive.name
-    if name.startswith("scatter") and math.prod(equation.invars[1].aval.shape[:-1]) == 1:
-        return "dynamic_update_slice"  # which is what a single one becomes
-    return name
+    if not name.startswith("scatter"):
+        return name
+    # A write at a single place becomes a slice that is updated.
+    single = math.prod(equation.invars[1].aval.shape[:-1]) == 1
+    return "dynamic_update_slice" if single else "scatter"
 
 
 def _is_program(value: Any) -> bool:

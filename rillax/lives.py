@@ -125,7 +125,7 @@ def _join(trees: Sequence[Any]) -> Any:
 
 @cache
 def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(machine.cores())
+    return ThreadPoolExecutor(len(machine.cores()))
 
 
 class Answers(NamedTuple):
@@ -394,6 +394,7 @@ class HostLives:
         self.episode_return = arrays["episode_return"].copy()
         self.episode_length = arrays["episode_length"].copy()
         self.dropped = arrays["dropped"].copy()
+        self.pending = None
         if pending := under("pending/"):
             self._answers.numbers[:] = pending["numbers"]
             self._answers.observations[:] = pending["observations"]

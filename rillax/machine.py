@@ -37,11 +37,11 @@ def _of_the_container() -> int | None:
         return None
 
 
-def cores() -> int:
-    """How many cores this process may use."""
+def cores() -> list[int]:
+    """The cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):  # not on macOS
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
 
 
 def readable(bytes: int) -> str:

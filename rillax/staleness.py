@@ -152,8 +152,14 @@ class Recorded:
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> RecordedState:
         return self.begin(self.agent.init(key, observation_space, action_space))
 
+    def begin_late(self, state: Any) -> RecordedState:
+        """Keep from here on. An episode that is under way counts as too long to be kept."""
+        recorded = self.begin(state)
+        length = jnp.where(state.fresh, 0, self.horizon + 1)
+        return recorded._replace(episode=recorded.episode._replace(length=length))
+
     def begin(self, state: Any) -> RecordedState:
-        """Keep from here on. An episode that is under way stays unknown until the next begins."""
+        """Keep from the first observation on."""
         networks = _measurable(self.agent, state)
         episode = Episode(
             observations=self._room(state.observation),
@@ -285,7 +291,7 @@ class MeasuredLives:
         self._measure: Callable[[Any], Any] = jax.jit(
             lambda states: jax.vmap(lambda state: measure(state, mode))(states)
         )
-        self._begin = jax.jit(jax.vmap(self._recorded.begin))
+        self._begin = jax.jit(jax.vmap(self._recorded.begin_late))
         self.names = list(jax.eval_shape(self._measure, self.lives.agent_state()))
         self.frame = 0
         self._keep(self._keeps(1))
@@ -302,13 +308,16 @@ class MeasuredLives:
     def _keep(self, keep: bool) -> None:
         """Begin to keep the episode, or stop."""
         lives = self.lives
-        if not isinstance(lives, JaxLives) or keep == isinstance(lives.agent, Recorded):
+        if not isinstance(lives, JaxLives) or keep == self._is_kept():
             return
         lives.parts = [
             part._replace(agent=self._begin(part.agent) if keep else part.agent.agent)
             for part in lives.parts
         ]
         lives.agent = self._recorded if keep else self._plain
+
+    def _is_kept(self) -> bool:
+        return not isinstance(self.lives, JaxLives) or self.lives.agent is self._recorded
 
     def _forget(self) -> None:
         self.sums = {name: np.zeros(self.seeds) for name in self.names}
@@ -348,8 +357,7 @@ class MeasuredLives:
         arrays = {f"lives/{k}": v for k, v in self.lives.save().items()}
         arrays |= {f"sums/{k}": v for k, v in self.sums.items()}
         arrays |= {f"counts/{k}": v for k, v in self.counts.items()}
-        keeps = isinstance(self.lives.agent_state(), RecordedState)
-        return arrays | {"frame": np.asarray(self.frame), "keeps": np.asarray(keeps)}
+        return arrays | {"frame": np.asarray(self.frame), "keeps": np.asarray(self._is_kept())}
 
     def restore(self, arrays: Arrays, what: str) -> None:
         def under(prefix: str) -> Arrays:

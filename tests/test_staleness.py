@@ -101,6 +101,16 @@ def test_measuring_changes_nothing_and_may_be_cut_anywhere():
     assert np.isnan(second.run(1).metrics["staleness_q"]).all()  # not measured in this frame
 
 
+def test_an_episode_that_was_not_kept_from_its_start_is_not_measured():
+    lives = MeasuredLives(AGENT, ENV, [0], interval=10**6)
+    lives.run(5)
+    lives._keep(True)
+    for frames, known in ((2, False), (8, True)):  # an episode has 12 steps
+        lives.lives.run(frames)
+        measured = lives._measure(lives.lives.agent_state())
+        assert bool(np.isfinite(measured["staleness_q"]).all()) == known
+
+
 @pytest.mark.parametrize(("kind", "correction"), [(QRC, "exact"), (StreamAC, "diagonal")])
 def test_a_correction_works_in_an_agent_that_knows_nothing_of_it(kind, correction):
     """The same steps, less stale; with a step size for which the guard has no work."""

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from rillax import machine
 from rillax.experiments import store
 from rillax.experiments.work import Options, be_quiet_and_single, work
 
@@ -51,8 +51,7 @@ class Local:
     at_once = True
 
     def __init__(self, options: Options, workers: int | None = None):
-        cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-        cores = cores or list(range(os.cpu_count() or 1))
+        cores = machine.cores()
         if workers is not None and workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
         self._free = [cores[i % len(cores)] for i in range(workers or len(cores))]
