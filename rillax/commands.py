@@ -25,7 +25,7 @@ from rillax.terminal import INTERRUPTED, console, interruptible, parse, say
 FAILED = 1
 OUT = Path("runs/paper")
 RESULTS = Path("results/paper")
-_FIGURE = f"One of: {', '.join(grid.NAMES)}."
+_FIGURE = f"One of: {', '.join([*grid.NAMES, *grid.STUDIES])}."
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class _Reproduce:
     """
 
     name: tyro.conf.Positional[str]
-    """fig1a, fig1b, popgym, mujoco, staleness, kmemory, or all."""
+    """fig1a, fig1b, popgym, mujoco, staleness, kmemory, or all; or choices, a study of ours."""
     preset: grid.Preset = "paper"
     """The paper's numbers, or ours where they are better."""
     seeds: int | None = None
@@ -313,7 +313,7 @@ class _Plot:
 
 def _plot(argv: list[str]) -> None:
     flags = parse(_Plot, argv, "rillax plot", _Plot(name=tyro.MISSING))
-    choose("figure", flags.name, [*grid.NAMES, "all"])
+    choose("figure", flags.name, [*grid.NAMES, *grid.STUDIES, "all"])
     if flags.name == "all":
         found = list(collect.load_all(flags.results).values())
     else:
@@ -337,7 +337,8 @@ def _report(argv: list[str]) -> None:
     flags = parse(_Report, argv, "rillax report", _Report())
     everything = collect.load_all(flags.results)
     files.write_bytes(flags.to, report.page(everything).encode())
-    say(f"{flags.to}: {len(everything)} of {len(grid.NAMES)} figures")
+    drawn = [name for name in everything if name in grid.NAMES]
+    say(f"{flags.to}: {len(drawn)} of {len(grid.NAMES)} figures")
 
 
 COMMANDS = {"reproduce": _reproduce, "results": _results, "plot": _plot, "report": _report}

@@ -108,6 +108,7 @@ class Network(eqx.Module):
     head: Head
     learn_encoder: bool = eqx.field(static=True, default=True)
     update_every: int = eqx.field(static=True, default=1)
+    cell_step: float = eqx.field(static=True, default=1.0)
 
     def initial_memory(self) -> Memory:
         return self.cell.initial_memory()
@@ -169,10 +170,14 @@ def advance(stream: Stream, observation: Array, fresh: Bool[Array, ""]) -> Strea
 def learn(stream: Stream, update: Network) -> Stream:
     """The stream after an update to what learns, its memory moved along by the cell's correction.
 
-    With ``update_every`` m > 1, only every m-th update reaches the recurrent parameters, which are
-    held fixed in between (Appendix C, "Periodic updates").
+    Recurrent parameters take ``cell_step`` times their part of it. With ``update_every`` m > 1,
+    only every m-th update reaches them, and they are held fixed in between (Appendix C, "Periodic
+    updates").
     """
     before = stream.network
+    if before.cell_step != 1:
+        slower = jax.tree.map(lambda by: before.cell_step * by, update.cell)
+        update = eqx.tree_at(lambda n: n.cell, update, slower)
     if stream.clock is not None:
         due = stream.clock == before.update_every - 1
         cell = jax.tree.map(lambda by: jnp.where(due, by, 0), update.cell)
@@ -203,16 +208,22 @@ class Architecture:
     activation: Activation = "leaky_relu"
     sparsity: float = 0.9
     """Share of the weights of encoder and head that start at zero."""
+    reader_sparsity: float | None = None
+    """The same for the layer that reads the cell alone; None: as the others."""
     r_min: float = 0.0
     """RTU: smallest initial r = |lambda|."""
     r_max: float = 1.0
     """RTU: largest initial r."""
+    phase_min: float = 0.0
+    """RTU: smallest initial phase."""
     phase_max: float = 2 * math.pi
     """RTU: largest initial phase."""
     gain: bool = True
     """RTU: scale the input by gamma = sqrt(1 - r^2)."""
     correction: Correction = "none"
     """RTU: what is done about stale sensitivities (docs/staleness.md)."""
+    cell_step: float = 1.0
+    """Steps of the recurrent parameters are so many times those of the others."""
     update_every: int = 1
     """Only every so manieth update changes the recurrent parameters."""
     encoder: EncoderFactory | None = None
@@ -230,8 +241,12 @@ class Architecture:
         for name in ("width", "hidden", "update_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if not 0 <= self.sparsity < 1:
-            raise ValueError(f"sparsity must be in [0, 1), got {self.sparsity}")
+        for name in ("sparsity", "reader_sparsity"):
+            if not 0 <= (getattr(self, name) or 0) < 1:
+                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+
+        if self.cell_step < 0:
+            raise ValueError(f"cell_step must be at least 0, got {self.cell_step}")
 
     def _check_correction(self) -> None:
         of_rtu = self.cell in ("rtu", "rtu_nonlinear") and self.gradient == "rtrl"
@@ -246,10 +261,11 @@ class Architecture:
         key_encoder, key_cell, key_hidden, key_out = jax.random.split(key, 4)
         encoder = self._encoder(key_encoder, observation_shape)
         cell = self._cell(key_cell, _output_size(encoder, observation_shape))
-        hidden = sparse_linear(cell.features, self.width, self.sparsity, key=key_hidden)
+        reader = self.sparsity if self.reader_sparsity is None else self.reader_sparsity
+        hidden = sparse_linear(cell.features, self.width, reader, key=key_hidden)
         out = sparse_linear(self.width, outputs, self.sparsity, key=key_out)
         head = Head(Block(hidden, _ACTIVATIONS[self.activation]), out)
-        return Network(encoder, cell, head, self.learn_encoder, self.update_every)
+        return Network(encoder, cell, head, self.learn_encoder, self.update_every, self.cell_step)
 
     def _encoder(self, key: PRNGKeyArray, shape: tuple[int, ...]) -> Callable[[Array], Array]:
         if self.encoder is not None:
@@ -268,6 +284,7 @@ class Architecture:
                 gradient=self.gradient,
                 r_min=self.r_min,
                 r_max=self.r_max,
+                phase_min=self.phase_min,
                 phase_max=self.phase_max,
                 gain=self.gain,
                 correction=self.correction,

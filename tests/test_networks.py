@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rillax.networks import Architecture, layer_norm, sparse_linear, split
+from rillax.networks import Architecture, layer_norm, learn, sparse_linear, split, start
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,33 @@ def test_an_encoder_must_return_a_vector():
         ({"activation": "x"}, "choose from: leaky_relu, tanh"),
         ({"width": 0}, "width must be at least 1"),
         ({"hidden": -1}, "hidden must be at least 1"),
-        ({"sparsity": 1.0}, "sparsity must be in"),
+        ({"sparsity": 1.0}, "^sparsity must be in"),
+        ({"reader_sparsity": -0.1}, "reader_sparsity must be in"),
+        ({"cell_step": -1.0}, "cell_step must be at least 0"),
     ],
 )
 def test_wrong_settings_name_the_choices(wrong, message):
     with pytest.raises(ValueError, match=message):
         Architecture(**wrong)
+
+
+def test_the_reader_of_the_cell_may_be_denser_than_the_rest():
+    network = Architecture(reader_sparsity=0.0).build(jax.random.key(0), (3,), 2)
+    assert np.all(np.array(network.head.block.linear.weight) != 0)
+    zeros = np.sum(np.array(network.head.linear.weight) == 0, axis=1)
+    assert set(zeros) == {math.ceil(0.9 * 64)}
+    same = Architecture(reader_sparsity=0.9).build(jax.random.key(0), (3,), 2)
+    assert eqx.tree_equal(same, Architecture().build(jax.random.key(0), (3,), 2))
+
+
+@pytest.mark.parametrize("step", [0.0, 0.25, 1.0])
+def test_recurrent_parameters_take_steps_of_their_own(step):
+    network = Architecture(width=4, hidden=3, cell_step=step).build(jax.random.key(0), (2,), 1)
+    stream = start(network)
+    update = jax.tree.map(lambda leaf: jnp.full_like(leaf, 0.5), split(network)[0])
+    after = learn(stream, update).network
+    for name, share in (("encoder", 1), ("cell", step), ("head", 1)):
+        was, now = (jax.tree.leaves(getattr(split(n)[0], name)) for n in (network, after))
+        assert was
+        for a, b in zip(was, now, strict=True):
+            np.testing.assert_allclose(b, a + share * 0.5, rtol=1e-6)

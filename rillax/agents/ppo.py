@@ -147,6 +147,13 @@ class PPO:
     """Within each minibatch."""
 
     def __post_init__(self) -> None:
+        for name in ("correction", "update_every", "cell_step"):
+            value, plain = getattr(self.network, name), getattr(Architecture(), name)
+            if value != plain:
+                raise ValueError(
+                    f"{name} is for the streaming agents: for ppo it must be {plain!r}, got "
+                    f"{value!r}"
+                )
         for name in ("environments", "rollout", "epochs", "minibatches", "sequence_length"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")

@@ -91,11 +91,12 @@ class _RTU(Cell):
         gradient: Gradient = "rtrl",
         r_min: float = 0.0,
         r_max: float = 1.0,
+        phase_min: float = 0.0,
         phase_max: float = 2 * math.pi,
         gain: bool = True,
         correction: Correction = "none",
     ):
-        """Draw r^2 on [r_min^2, r_max^2], the phase on (0, phase_max), and B ~ N(0, 1/inputs).
+        """Draw r^2 on [r_min^2, r_max^2], the phase on [phase_min, phase_max], B ~ N(0, 1/inputs).
 
         With ``gain`` the input is scaled by gamma = sqrt(1 - r^2), which keeps the variance of a
         unit's state independent of how long it remembers; without it, gamma = 1.
@@ -104,14 +105,18 @@ class _RTU(Cell):
         choose("correction", correction, get_args(Correction))
         if not 0 <= r_min <= r_max <= 1:
             raise ValueError(f"RTU needs 0 <= r_min <= r_max <= 1, got {r_min} and {r_max}")
-        if not phase_max > 0:
-            raise ValueError(f"RTU needs a positive phase_max, got {phase_max}")
+        if not (0 <= phase_min <= phase_max and phase_max > 0):
+            raise ValueError(
+                f"RTU needs 0 <= phase_min <= phase_max and phase_max > 0, got {phase_min} and "
+                f"{phase_max}"
+            )
         key_polar, key_B = jax.random.split(key)
         polar = jax.random.uniform(key_polar, (2, units))
         r_squared = r_min**2 + (r_max**2 - r_min**2) * polar[0]
         # At the ends of the ranges the logarithms would be infinite.
         self.nu_log = jnp.log(jnp.clip(-0.5 * jnp.log(r_squared), 1e-6, 10.0))
-        self.theta_log = jnp.log(phase_max * jnp.clip(polar[1], 1e-6))
+        phase = phase_min + (phase_max - phase_min) * jnp.clip(polar[1], 1e-6)
+        self.theta_log = jnp.log(phase)
         self.B_real, self.B_imag = jax.random.normal(key_B, (2, units, inputs)) / math.sqrt(inputs)
         self.activation = activation
         self.gradient = gradient

@@ -91,7 +91,7 @@ def collect(root: store.Root, to: Path) -> dict[str, Path]:
     store.check(root.path, manifest)
     finished = [(cell, done) for cell in root.cells() if (done := root.done(cell)) is not None]
     written = {}
-    for figure in grid.figures(manifest["preset"]).values():
+    for figure in [*grid.figures(manifest["preset"]).values(), *grid.studies().values()]:
         names = [cell.name for cell in figure.cells]
         here = [(cell, done) for cell, done in finished if cell.name in names]
         if here:
@@ -133,7 +133,7 @@ def _write(path: Path, figure: str, table: pa.Table, manifest: Mapping[str, Any]
 
 def load(directory: Path, figure: str) -> Results:
     """The collected results of a figure; an error if there are none."""
-    choose("figure", figure, grid.NAMES)
+    choose("figure", figure, [*grid.NAMES, *grid.STUDIES])
     path = directory / f"{figure}.parquet"
     if not path.exists():
         raise OutputError(
@@ -161,7 +161,7 @@ def load_all(directory: Path) -> dict[str, Results]:
     """Every figure that has results in a directory."""
     return {
         name: load(directory, name)
-        for name in grid.NAMES
+        for name in [*grid.NAMES, *grid.STUDIES]
         if (directory / f"{name}.parquet").exists()
     }
 

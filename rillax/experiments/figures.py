@@ -253,6 +253,27 @@ def _fig1a(results: Results, columns: int | None) -> Any:
     return figure
 
 
+def _choices(results: Results, columns: int | None) -> Any:
+    """A row for each change: the return of every seed, and their IQM, at each length."""
+    figure, (axes,) = _panels(1, 1, width=6.4, height=3.6)
+    labels = _labels(results)
+    for shift, group, (colour, _), marker in zip(
+        (0.15, -0.15), _groups(results), STYLES, "os", strict=False
+    ):
+        here = [(i, d) for i, n in enumerate(labels) if (d := results.at(group, n)) is not None]
+        for i, done in here:
+            values = done.final_returns()
+            row = np.full(len(values), shift - i)
+            axes.plot(values, row, "|", color=colour, ms=6)
+        middles = [float(iqm(v)) if (v := d.final_returns()).size else np.nan for _, d in here]
+        rows = [shift - i for i, _ in here]
+        axes.plot(middles, rows, marker, color=colour, ms=5, label=f"L = {group}")
+    axes.set_yticks([-i for i in range(len(labels))], labels)
+    axes.set(xlabel="return", xlim=(-0.2, 1.05))
+    _legend(figure, [axes])
+    return figure
+
+
 _FIGURES: dict[str, Callable[[Results, int | None], Any]] = {
     "fig1a": _fig1a,
     "fig1b": lambda r, _: _against_sweep(r, Done.final_returns, "chain length L", "return"),
@@ -262,4 +283,5 @@ _FIGURES: dict[str, Callable[[Results, int | None], Any]] = {
         r, Done.staleness, "memory length K", "relative staleness"
     ),
     "kmemory": lambda r, columns: _against_frames(r, columns or 3, lambda k: f"K = {k}"),
+    "choices": _choices,
 }

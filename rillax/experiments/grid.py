@@ -5,6 +5,7 @@ frames, and seeds that run side by side. ``figures()`` is the whole paper.
 """
 
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -125,21 +126,21 @@ MEMORIES: dict[str, dict[str, str]] = {
 }
 
 
-def memory_chain() -> Figure:
-    cells = (
-        _training(
-            f"fig1b/L{length}-{'-'.join(memory.values())}",
-            f"{length}",
-            label,
-            TABLES[1],
-            "MemoryChain",
-            {"length": length},
-            memory,
-        )
-        for length in TABLES[1].sweep
-        for label, memory in MEMORIES.items()
-    )
+BEYOND = (256, 512)
+"""Longer chains than the paper's, for RTU with RTRL alone, in the preset ``rillax``."""
+
+
+def memory_chain(beyond: Iterable[int] = ()) -> Figure:
+    cells = [_chain(n, label) for n in TABLES[1].sweep for label in MEMORIES]
+    cells += [_chain(n, "RTU, RTRL") for n in beyond]
     return Figure("fig1b", "Figure 1b", "MemoryChain: return against chain length", tuple(cells))
+
+
+def _chain(length: int, label: str) -> GridCell:
+    memory = MEMORIES[label]
+    name = f"fig1b/L{length}-{'-'.join(memory.values())}"
+    where = {"length": length}
+    return _training(name, f"{length}", label, TABLES[1], "MemoryChain", where, memory)
 
 
 # POPGym (Section 4.2, Tables 2 and 3).
@@ -283,13 +284,55 @@ OVERRIDES: tuple[Override, ...] = ()
 """None until results say that ours are better."""
 
 
+# What the paper leaves open on MemoryChain, one thing at a time: a study of ours, not a figure of
+# the paper, so it is no part of ``all``.
+CHOICES: dict[str, dict[str, Mapping[str, Any]]] = {
+    "none: all as in the tables": {},
+    "clip the update at 1": {"settings": {"clip_at": "update"}},
+    "clip each gradient at 1": {"settings": {"clip_at": "gradient"}},
+    "observations as they come": {"settings": {"normalise_observations": False}},
+    "rewards as they come": {"settings": {"normalise_rewards": False}},
+    "exploration over half of the run": {"settings": {"epsilon_frames": 125_000}},
+    "nonlinear RTU": {"network": {"cell": "rtu_nonlinear"}},
+    "no input gain": {"network": {"gain": False}},
+    "dense reader of the RTU": {"network": {"reader_sparsity": 0.0}},
+    "dense everywhere": {"network": {"sparsity": 0.0}},
+    "r in [0.9, 0.999]": {"network": {"r_min": 0.9, "r_max": 0.999}},
+    "r in [0.95, 0.999]": {"network": {"r_min": 0.95, "r_max": 0.999}},
+    "phase in [0.5, 5.8]": {"network": {"phase_min": 0.5, "phase_max": 5.8}},
+    "dense, r in [0.95, 0.999]": {"network": {"sparsity": 0.0, "r_min": 0.95, "r_max": 0.999}},
+}
+"""What is changed, against the paper's tables and our reading of the rest."""
+CHOICE_LENGTHS, CHOICE_SEEDS, CHOICE_FRAMES = (32, 64), 2, 250_000
+
+
+def choices() -> Figure:
+    cells = []
+    for length in CHOICE_LENGTHS:
+        for label, changed in CHOICES.items():
+            plain = _resize(_chain(length, "RTU, RTRL"), CHOICE_SEEDS, CHOICE_FRAMES)
+            cell = Override("*", label, **changed)(plain)
+            name = f"choices/L{length}-{_slug(label)}"
+            cells.append(dataclasses.replace(cell, name=name, label=label))
+    return Figure("choices", "Ours", "MemoryChain: what is changed, and the return", tuple(cells))
+
+
+def _slug(label: str) -> str:
+    """A name for a directory.
+
+    >>> _slug("dense, r in [0.95, 0.999]")
+    'dense-r-in-0.95-0.999'
+    """
+    return re.sub(r"[^a-zA-Z0-9.]+", "-", label).strip("-")
+
+
 def figures(preset: str = "paper") -> dict[str, Figure]:
     """Every figure of the paper, by name."""
     choose("preset", preset, get_args(Preset))
     corrections = ("none", "diagonal") if preset == "paper" else tuple(CORRECTIONS)
     whole = (
         timing(),
-        memory_chain(),
+        memory_chain(BEYOND if preset == "rillax" else ()),
         popgym(),
         mujoco(),
         staleness(corrections),
@@ -307,7 +350,13 @@ def change(figure: Figure, *changes: Any) -> Figure:
     return dataclasses.replace(figure, cells=cells)
 
 
+def studies() -> dict[str, Figure]:
+    """Experiments of our own, by name."""
+    return {figure.name: figure for figure in (choices(),)}
+
+
 NAMES = ("fig1a", "fig1b", "popgym", "mujoco", "staleness", "kmemory")
+STUDIES = ("choices",)
 
 MINIATURE = (
     "fig1a/*",
@@ -336,10 +385,10 @@ def select(
     miniature: bool = False,
 ) -> dict[str, Figure]:
     """The figures that were asked for, with the cells, seeds and frames that were asked for."""
-    choose("figure", name, [*NAMES, "all"])
+    choose("figure", name, [*NAMES, *STUDIES, "all"])
     chosen = figures(preset)
     if name != "all":
-        chosen = {name: chosen[name]}
+        chosen = {name: (chosen | studies())[name]}
     if miniature:
         seeds, frames = seeds or MINIATURE_SEEDS, frames or MINIATURE_FRAMES
         chosen = {n: change(_keep(figure, MINIATURE), _shorten) for n, figure in chosen.items()}

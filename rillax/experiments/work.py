@@ -97,9 +97,6 @@ def _train(
 
 def as_run(job: Training, directory: Path, options: Options) -> Run:
     """The run of a cell; it goes on if it had begun."""
-    staleness: dict[str, Any] = {"staleness": job.staleness} if job.staleness else {}
-    if "staleness" not in Run.__dataclass_fields__:
-        staleness = {}
     return Run(
         agent=tables.build(job.agent, job.settings, job.network),
         env_name=job.env,
@@ -112,7 +109,7 @@ def as_run(job: Training, directory: Path, options: Options) -> Run:
         wandb=options.wandb,
         overwrite=True,
         resume=(directory / "config.json").exists(),
-        **staleness,
+        staleness=job.staleness,
     )
 
 

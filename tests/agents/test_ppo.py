@@ -360,6 +360,8 @@ def test_what_was_not_seen_changes_nothing():
         ({"rollout": 10, "sequence_length": 4}, "does not divide into sequences of 4"),
         ({"rollout": 10, "minibatches": 4}, "do not divide into 4 minibatches"),
         ({"anneal_frames": 0}, "anneal_frames must be at least 1"),
+        ({"network": Architecture(cell_step=0.1)}, "cell_step is for the streaming agents"),
+        ({"network": Architecture(correction="exact")}, "must be 'none', got 'exact'"),
     ],
 )
 def test_settings_that_do_not_fit(settings, words):

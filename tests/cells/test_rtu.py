@@ -29,16 +29,18 @@ def test_without_gain_the_input_enters_unscaled():
 
 
 @pytest.mark.parametrize(
-    ("r_min", "r_max", "phase_max"), [(0, 1, 6.28), (0.9, 0.99, 0.3), (1, 1, 1)]
+    ("r_min", "r_max", "phase_min", "phase_max"),
+    [(0, 1, 0, 6.28), (0.9, 0.99, 0, 0.3), (1, 1, 0, 1), (0.995, 0.9999, 0.5, 5.8)],
 )
-def test_initial_radius_and_phase_lie_in_their_ranges(r_min, r_max, phase_max):
-    cell = LinearRTU(2, 4096, key=jax.random.key(0), r_min=r_min, r_max=r_max, phase_max=phase_max)
+def test_initial_radius_and_phase_lie_in_their_ranges(r_min, r_max, phase_min, phase_max):
+    ranges = {"r_min": r_min, "r_max": r_max, "phase_min": phase_min, "phase_max": phase_max}
+    cell = LinearRTU(2, 4096, key=jax.random.key(0), **ranges)
     r, phase = jnp.exp(-jnp.exp(cell.nu_log)), jnp.exp(cell.theta_log)
     assert jnp.all((r >= r_min - 1e-4) & (r <= r_max + 1e-6))
-    assert jnp.all((phase > 0) & (phase <= phase_max * (1 + 1e-5)))
+    assert jnp.all((phase > phase_min) & (phase <= phase_max * (1 + 1e-5)))
     # r^2 and the phase are uniform.
     assert abs(jnp.mean(r**2) - (r_min**2 + r_max**2) / 2) < 0.02
-    assert abs(jnp.mean(phase) / phase_max - 0.5) < 0.02
+    assert abs(jnp.mean((phase - phase_min) / (phase_max - phase_min)) - 0.5) < 0.02
     assert all(jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(cell))
 
 
@@ -49,7 +51,14 @@ def test_input_weights_have_variance_one_over_fan_in():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"r_min": 0.9, "r_max": 0.5}, {"r_max": 1.1}, {"phase_max": 0}, {"gradient": "bptt"}]
+    "wrong",
+    [
+        {"r_min": 0.9, "r_max": 0.5},
+        {"r_max": 1.1},
+        {"phase_max": 0},
+        {"phase_min": 7},
+        {"gradient": "bptt"},
+    ],
 )
 def test_impossible_settings_are_refused(wrong):
     with pytest.raises(ValueError, match=r"needs|choose from"):
