@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from rillax import files
 from rillax.experiments import grid, store
 from rillax.experiments.grid import GridCell, Timing
-from rillax.experiments.results import iqm, number, standard_error
+from rillax.experiments.results import FINAL, iqm, number, standard_error
 from rillax.files import OutputError
 from rillax.names import choose
 
@@ -50,6 +50,15 @@ class Done:
         """Of each seed that did not diverge, over the last tenth of its frames."""
         values = np.array(self.summary.get("final_return_per_seed", []), float)
         return values[np.isfinite(values)]
+
+    def first_returns(self) -> np.ndarray:
+        """Of each seed that finished an episode in the first tenth of its frames: their mean."""
+        _, returns = self.curve()
+        _, episodes = self.curve("episodes")
+        first = max(1, round(FINAL * len(returns)))
+        total = np.nansum(returns[:first] * episodes[:first], axis=0)
+        count = episodes[:first].sum(axis=0)
+        return total[count > 0] / count[count > 0]
 
     def curve(self, column: str = "return") -> tuple[np.ndarray, np.ndarray]:
         """Frames (bins,) and values (bins, seeds); NaN where nothing happened."""
@@ -167,7 +176,10 @@ def load_all(directory: Path) -> dict[str, Results]:
 
 
 def summary(results: Results) -> list[dict[str, Any]]:
-    """A row for each cell (and width): IQM, standard error, seeds, frames."""
+    """A row for each cell (and width): IQM, standard error, seeds, frames.
+
+    ``start`` is the IQM over the first tenth of the frames, ``iqm`` that over the last.
+    """
     rows = []
     for name, done in results.cells.items():
         common = {"cell": name, "group": done.cell.group, "label": done.cell.label}
@@ -176,10 +188,13 @@ def summary(results: Results) -> list[dict[str, Any]]:
                 row = {"width": width, "milliseconds": float(np.median(times))}
                 rows.append({**common, **row, "repeats": len(times)})
             continue
-        values = done.staleness() if results.figure == "staleness" else done.final_returns()
+        stale = results.figure == "staleness"
+        values = done.staleness() if stale else done.final_returns()
+        start = np.array([]) if stale else done.first_returns()
         rows.append(
             {
                 **common,
+                "start": number(float(iqm(start))) if start.size else None,
                 "iqm": number(float(iqm(values))) if values.size else None,
                 "standard_error": number(float(standard_error(values))) if values.size else None,
                 "seeds": done.cell.work.seeds,

@@ -99,6 +99,7 @@ def test_show_prints_the_numbers(paper, capsys):
     spread = np.std(np.linspace(-0.01, 0.01, 5), ddof=1) / np.sqrt(5)
     assert row["standard_error"] == pytest.approx(spread, rel=1e-6)
     assert (row["seeds"], row["frames"]) == (5, 500_000)
+    assert row["start"] == pytest.approx(0.15 * 0.98, abs=1e-6)  # a tenth, then a fifth of it
     cli.main(["results", "show", "staleness", "--results", str(paper / "results"), "--json"])
     rows = {row["cell"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["kmemory/K16-stream_ac-none"]["iqm"] == pytest.approx(0.5, rel=1e-5)
@@ -125,6 +126,28 @@ def test_every_figure_is_drawn_with_every_line_named(paper, tmp_path, capsys):
     for preset in ("paper", "rillax"):
         for figure in grid.figures(preset).values():
             assert {cell.label for cell in figure.cells} <= set(figures.LOOKS)
+
+
+def test_our_study_is_collected_drawn_and_no_part_of_the_paper(tmp_path, capsys):
+    from matplotlib import pyplot as plt
+
+    root = store.Root(tmp_path / "out")
+    prepare(root)
+    cells = grid.cells_of(grid.select("choices"))
+    for i, cell in enumerate(cells):
+        finish(root, cell, i / len(cells))
+    collect.collect(root, tmp_path)
+    results = collect.load(tmp_path, "choices")
+    figure = figures.draw(results)
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == list(grid.CHOICES)
+    points = {line.get_label(): line.get_xdata() for line in axes.lines if len(line.get_xdata())}
+    n = len(grid.CHOICES)
+    np.testing.assert_allclose(points["L = 32"], np.arange(n) / len(cells), atol=1e-6)
+    np.testing.assert_allclose(points["L = 64"], np.arange(n, 2 * n) / len(cells), atol=1e-6)
+    plt.close(figure)
+    cli.main(["report", "--results", str(tmp_path), "--to", str(tmp_path / "report.html")])
+    assert "0 of 6 figures" in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_middle_and_the_band_are_iqm_and_standard_error(paper):
