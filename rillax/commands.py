@@ -288,9 +288,17 @@ def _results_show(argv: list[str]) -> None:
     if flags.json:
         print(json.dumps(rows, indent=2))
         return
-    table = Table(*rows[0])
+    table = Table(box=None)
+    # A terminal has room for what is not told by the cell's name and not the same nothing in all.
+    told = [n for n in rows[0] if n not in ("group", "label") and any(row[n] for row in rows)]
+    for name in told:
+        if name == "cell":
+            table.add_column(name, overflow="fold")
+        else:
+            column = name.replace("standard_error", "s.e.")
+            table.add_column(column, no_wrap=True, justify="right")
     for row in rows:
-        table.add_row(*(_plain(value) for value in row.values()))
+        table.add_row(*(_plain(row[name]) for name in told))
     say(table)
 
 

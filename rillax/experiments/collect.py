@@ -66,13 +66,13 @@ class Done:
         return frames, self.columns[column].reshape(len(frames), -1)
 
     def staleness(self) -> np.ndarray:
-        """Of each seed: the mean over its networks and over the run."""
+        """Of each seed: the mean over its networks and over the last tenth of its frames."""
         names = [name for name in self.columns if name.startswith(STALENESS)]
-        if not names:
-            return np.array([])
-        values = np.stack([self.columns[name] for name in names])
+        last = self.columns["frame"] > (1 - FINAL) * self.cell.work.frames
+        values = np.array([self.columns[name] for name in names]).reshape(len(names), len(last))
         seeds = self.columns["seed"]
-        return np.array([np.nanmean(values[:, seeds == seed]) for seed in np.unique(seeds)])
+        each = (values[:, last & (seeds == seed)] for seed in np.unique(seeds))
+        return np.array([np.nanmean(mine) for mine in each if np.isfinite(mine).any()])
 
     def milliseconds(self) -> dict[int, np.ndarray]:
         """Of one update, at each width."""

@@ -150,7 +150,8 @@ def _legend(figure: Any, axes: Sequence[Any]) -> None:
     for panel in axes:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    columns = max(1, min(len(handles), int(figure.get_figwidth() / 1.7)))
+    inches = 0.62 + 0.062 * max(map(len, handles), default=0)
+    columns = max(1, min(len(handles), int(figure.get_figwidth() / inches)))
     figure.legend(
         handles.values(),
         handles.keys(),
@@ -187,7 +188,7 @@ def _against_sweep(
     results: Results, values: Callable[[Done], np.ndarray], xlabel: str, ylabel: str
 ) -> Any:
     """One panel: a value of each cell against the number that its group is."""
-    figure, (axes,) = _panels(1, 1, width=4.6, height=2.8)
+    figure, (axes,) = _panels(1, 1, width=5.0, height=2.8)
     groups = _groups(results)
     for label in _labels(results):
         here = [(int(g), d) for g in groups if (d := results.at(g, label)) is not None]
@@ -269,7 +270,8 @@ def _choices(results: Results, columns: int | None) -> Any:
         rows = [shift - i for i, _ in here]
         axes.plot(middles, rows, marker, color=colour, ms=5, label=f"L = {group}")
     axes.set_yticks([-i for i in range(len(labels))], labels)
-    axes.set(xlabel="return", xlim=(-0.2, 1.05))
+    axes.set(xlabel="return")
+    axes.set_xlim(min(-0.2, axes.get_xlim()[0]), 1.05)
     _legend(figure, [axes])
     return figure
 
