@@ -185,7 +185,11 @@ def _padded(rows: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _against_sweep(
-    results: Results, values: Callable[[Done], np.ndarray], xlabel: str, ylabel: str
+    results: Results,
+    values: Callable[[Done], np.ndarray],
+    xlabel: str,
+    ylabel: str,
+    limits: tuple[float, float] | None = None,
 ) -> Any:
     """One panel: a value of each cell against the number that its group is."""
     figure, (axes,) = _panels(1, 1, width=5.0, height=2.8)
@@ -197,6 +201,7 @@ def _against_sweep(
     axes.set_xticks([int(g) for g in groups], groups)
     axes.minorticks_off()
     axes.set(xlabel=xlabel, ylabel=ylabel)
+    axes.set_ylim(limits)
     _legend(figure, [axes])
     return figure
 
@@ -278,7 +283,9 @@ def _choices(results: Results, columns: int | None) -> Any:
 
 _FIGURES: dict[str, Callable[[Results, int | None], Any]] = {
     "fig1a": _fig1a,
-    "fig1b": lambda r, _: _against_sweep(r, Done.final_returns, "chain length L", "return"),
+    "fig1b": lambda r, _: _against_sweep(
+        r, Done.final_returns, "chain length L", "return", limits=(-0.25, 1.15)
+    ),
     "popgym": lambda r, columns: _against_frames(r, columns or 5, str),
     "mujoco": lambda r, columns: _against_frames(r, columns or 4, str),
     "staleness": lambda r, _: _against_sweep(

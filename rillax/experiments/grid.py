@@ -322,6 +322,8 @@ CHOICES: dict[str, dict[str, Mapping[str, Any]]] = {
     "no input gain": {"network": {"gain": False}},
     "dense reader of the RTU": {"network": {"reader_sparsity": 0.0}},
     "dense everywhere": {"network": {"sparsity": 0.0}},
+    "r in [0, 0.9]": {"network": {"r_max": 0.9}},
+    "r in [0, 0.9], TBPTT(1)": {"network": {"r_max": 0.9, "gradient": "tbptt"}},
     "r in [0.9, 0.999]": {"network": {"r_min": 0.9, "r_max": 0.999}},
     "r in [0.95, 0.999]": {"network": {"r_min": 0.95, "r_max": 0.999}},
     "phase in [0.5, 5.8]": {"network": {"phase_min": 0.5, "phase_max": 5.8}},
