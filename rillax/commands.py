@@ -25,7 +25,7 @@ from rillax.terminal import INTERRUPTED, console, interruptible, parse, say
 FAILED = 1
 OUT = Path("runs/paper")
 RESULTS = Path("results/paper")
-_FIGURE = f"One of: {', '.join([*grid.NAMES, *grid.STUDIES])}."
+_FIGURE = f"One of: {', '.join(grid.EVERY)}."
 
 
 @dataclass(frozen=True)
@@ -321,7 +321,7 @@ class _Plot:
 
 def _plot(argv: list[str]) -> None:
     flags = parse(_Plot, argv, "rillax plot", _Plot(name=tyro.MISSING))
-    choose("figure", flags.name, [*grid.NAMES, *grid.STUDIES, "all"])
+    choose("figure", flags.name, [*grid.EVERY, "all"])
     if flags.name == "all":
         found = list(collect.load_all(flags.results).values())
     else:

@@ -244,7 +244,6 @@ class Architecture:
         for name in ("sparsity", "reader_sparsity"):
             if not 0 <= (getattr(self, name) or 0) < 1:
                 raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
-
         if self.cell_step < 0:
             raise ValueError(f"cell_step must be at least 0, got {self.cell_step}")
 

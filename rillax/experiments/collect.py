@@ -142,7 +142,7 @@ def _write(path: Path, figure: str, table: pa.Table, manifest: Mapping[str, Any]
 
 def load(directory: Path, figure: str) -> Results:
     """The collected results of a figure; an error if there are none."""
-    choose("figure", figure, [*grid.NAMES, *grid.STUDIES])
+    choose("figure", figure, grid.EVERY)
     path = directory / f"{figure}.parquet"
     if not path.exists():
         raise OutputError(
@@ -170,7 +170,7 @@ def load_all(directory: Path) -> dict[str, Results]:
     """Every figure that has results in a directory."""
     return {
         name: load(directory, name)
-        for name in [*grid.NAMES, *grid.STUDIES]
+        for name in grid.EVERY
         if (directory / f"{name}.parquet").exists()
     }
 

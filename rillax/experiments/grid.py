@@ -384,6 +384,7 @@ def studies() -> dict[str, Figure]:
 
 NAMES = ("fig1a", "fig1b", "popgym", "mujoco", "staleness", "kmemory")
 STUDIES = ("choices",)
+EVERY = (*NAMES, *STUDIES)
 
 MINIATURE = (
     "fig1a/*",
@@ -412,7 +413,7 @@ def select(
     miniature: bool = False,
 ) -> dict[str, Figure]:
     """The figures that were asked for, with the cells, seeds and frames that were asked for."""
-    choose("figure", name, [*NAMES, *STUDIES, "all"])
+    choose("figure", name, [*EVERY, "all"])
     chosen = figures(preset)
     if name != "all":
         chosen = {name: (chosen | studies())[name]}

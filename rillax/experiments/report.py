@@ -198,8 +198,6 @@ def _differences(preset: str) -> str:
     """Where the preset departs from the paper, and why."""
     if preset == "paper":
         return "<p>Every number is the paper's, where it gives one.</p>"
-    if not grid.OVERRIDES:
-        return "<p>No number differs from the paper's; the exact correction is ours.</p>"
     rows = [(o.cells, json.dumps({**o.settings, **o.network}), o.reason) for o in grid.OVERRIDES]
     return _table(("cells", "instead of the paper's", "why"), rows)
 
