@@ -78,6 +78,7 @@ def _reproduce(argv: list[str]) -> None:
         miniature=flags.miniature,
     )
     cells, root = grid.cells_of(chosen), Root(flags.out)
+    root.check(flags.preset, cells)
     costs = cost.Costs(cost.floor())
     for cell in cells:
         costs.observe(cell, root.done(cell))

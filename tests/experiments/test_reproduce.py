@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from rillax import checkpoint, cli
+from rillax import checkpoint, cli, files
 from rillax.experiments import cost, engines, grid, runner, store
 from rillax.experiments import run as run_module
 from rillax.experiments.work import Options, work
@@ -278,6 +278,20 @@ def test_dry_run_lists_every_cell_and_writes_nothing(tmp_path, capsys):
     assert "kmemory: 12 cells, 18,000,000 frames" in printed
     assert "in all: 84 cells, 758,000,000 frames" in printed
     assert not out.exists()
+
+
+def test_dry_run_does_not_call_done_what_was_run_with_other_settings(tmp_path, capsys):
+    (cell,) = grid.cells_of(grid.select("fig1b", only=["fig1b/L2-rtu-rtrl"], frames=300))
+    root = store.Root(tmp_path)
+    with root.owned("paper"):
+        files.write_json(root.enter(cell) / store.DONE, {})
+    asked = ["reproduce", "fig1b", "--only", cell.name, "--out", str(tmp_path), "--dry-run"]
+    cli.main([*asked, "--frames", "300"])
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(asked)
+    error = " ".join(capsys.readouterr().err.split())
+    assert f"holds {cell.name} with other settings" in error
+    assert "frames" in error
 
 
 def test_cost_is_the_rate_times_the_frames_and_learns_from_finished_cells():
