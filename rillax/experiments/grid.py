@@ -280,6 +280,16 @@ class Override:
         return dataclasses.replace(cell, work=work)
 
 
+REMEMBERING: Mapping[str, Any] = {
+    "r_min": 0.995,
+    "r_max": 0.9999,
+    "phase_min": 0.5,
+    "phase_max": 5.8,
+    "gain": False,
+    "cell_step": 0.003,
+}
+"""An RTU that starts out remembering, and changes slowly."""
+
 OVERRIDES: tuple[Override, ...] = (
     Override(
         "fig1b/*",
@@ -296,17 +306,19 @@ OVERRIDES: tuple[Override, ...] = (
         "their size and would dominate the LayerNorm behind it, one that turns does not. And a "
         "small change of r or phase moves the state at the end by as many times as there are "
         "steps, so the recurrence learns slower than the rest.",
-        network={
-            "r_min": 0.995,
-            "r_max": 0.9999,
-            "phase_min": 0.5,
-            "phase_max": 5.8,
-            "gain": False,
-            "cell_step": 0.003,
-        },
+        network=REMEMBERING,
+    ),
+    *(
+        Override(
+            f"popgym/*-{agent}-rtu",
+            "As for MemoryChain: what was dealt must outlast the episode. The trace stays, for here "
+            "every action is paid for.",
+            network={"sparsity": 0.0, **REMEMBERING},
+        )
+        for agent in ("qrc", "stream_ac")
     ),
 )
-"""MemoryChain from 2 to 512 with one set of numbers: docs/results.md."""
+"""What each is for, and what it brings: docs/results.md."""
 
 
 # What the paper leaves open on MemoryChain, one thing at a time: a study of ours, not a figure of
