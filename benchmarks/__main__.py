@@ -12,20 +12,19 @@ from typing import Any, get_args
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import cores, games, host, steps
 from rillax import machine
-from rillax.cells import Correction
+
+CAN_PIN = hasattr(os, "sched_setaffinity")  # not on macOS
+CORES = machine.cores()
+if CAN_PIN:  # here, for importing gymnax makes JAX's threads, and they must not have two cores
+    os.sched_setaffinity(0, CORES[:1])
+
+from benchmarks import cores, games, host, steps  # noqa: E402
+from rillax.cells import Correction  # noqa: E402
 
 JSON, PICTURE = Path("bench.json"), Path("docs/speed.png")
 PARTS = ("cores", "steps", "seeds", "corrections", "learner", "host", "games")
-CAN_PIN = hasattr(os, "sched_setaffinity")  # not on macOS
 console = Console(highlight=False)
-
-
-def pin() -> None:
-    """To one core, before JAX makes its threads."""
-    if CAN_PIN:
-        os.sched_setaffinity(0, machine.cores()[:1])
 
 
 def show(title: str, rows: dict[int, dict[str, steps.Row]]) -> None:
@@ -70,13 +69,12 @@ def main() -> None:
     only = parser.parse_args().only
     results: dict[str, Any] = json.loads(JSON.read_text()) if JSON.exists() else {}
     if "cores" in only and CAN_PIN:
-        found = results["cores"] = cores.measure()
+        found = results["cores"] = cores.measure(CORES)
         console.print(
             f"six seeds of stream AC: {found['frames_per_second_on_one']:,.0f} frames/s on one "
             f"core, {found['frames_per_second_on_all']:,.0f} on {found['cores']}: "
             f"{found['speedup']:.2f} times"
         )
-    pin()
     if "steps" in only:
         widths = steps.by_width()
         show("units", widths)

@@ -1,8 +1,6 @@
 """Frames per second of a run of six seeds on one core and on all, with the default settings.
 
-    python -m benchmarks.cores
-
-Each is a process of its own, pinned before JAX makes its threads; they take turns.
+Each is a process of its own, on its cores from the start; they take turns.
 """
 
 import os
@@ -12,7 +10,6 @@ import sys
 import time
 
 from benchmarks.steps import AGENTS, ENV
-from rillax import machine
 from rillax.lives import JaxLives
 
 SEEDS, FRAMES, TURNS = 6, 4000, 3
@@ -30,15 +27,17 @@ def frames_per_second(agent: str) -> float:
     return statistics.median(rates)
 
 
-def measure(agent: str = "stream_ac") -> dict[str, float]:
+def measure(cores: list[int], agent: str = "stream_ac") -> dict[str, float]:
     """Rates on one core and on all of them, and their ratio."""
-    cores = machine.cores()
+    before = os.sched_getaffinity(0)
     rates: dict[int, list[float]] = {1: [], len(cores): []}
     for _ in range(TURNS):
         for count, found in rates.items():
-            command = [sys.executable, "-m", "benchmarks.cores", agent, str(count)]
+            os.sched_setaffinity(0, cores[:count])  # which the process inherits
+            command = [sys.executable, "-m", "benchmarks.cores", agent]
             out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
             found.append(float(out))
+    os.sched_setaffinity(0, before)
     one, every = (statistics.median(found) for found in rates.values())
     return {
         "cores": len(cores),
@@ -49,8 +48,4 @@ def measure(agent: str = "stream_ac") -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
-        os.sched_setaffinity(0, machine.cores()[: int(sys.argv[2])])
-        print(frames_per_second(sys.argv[1]))
-    else:
-        print(measure())
+    print(frames_per_second(sys.argv[1]))

@@ -1,3 +1,4 @@
+# ruff: noqa: E402
 """``python -m benchmarks.rates``: what a frame of each kind of cell costs, in floors.
 
 Writes ``rillax/experiments/rates.json``, from which ``rillax reproduce --dry-run`` estimates. Kinds
@@ -13,20 +14,24 @@ import time
 from pathlib import Path
 from typing import Any
 
+os.sched_setaffinity(
+    0, {max(os.sched_getaffinity(0))}
+)  # one core, as a worker has, for all threads
+
 from gymnax.environments.environment import Environment
 
 from rillax import envs
+from rillax.agents import PPO
 from rillax.experiments import cost, grid, tables
-from rillax.lives import make_lives
+from rillax.lives import Lives, make_lives
+from rillax.staleness import MeasuredLives
 
 PATH = Path(cost.__file__).with_name("rates.json")
-REPEATS = 150
+FRAMES = 3000
 
 
 def floors(job: grid.Training) -> tuple[float, float]:
     """Floors per frame and seed, and the seconds until the first frame."""
-    if job.staleness is not None:
-        raise ValueError("the loop below does not measure staleness")
     started = time.process_time()
     agent = tables.build(job.agent, job.settings, job.network)
 
@@ -34,21 +39,28 @@ def floors(job: grid.Training) -> tuple[float, float]:
         return envs.make(job.env, **job.env_settings)
 
     env = make()
-    maker = env if isinstance(env, Environment) else make
-    lives = make_lives(agent, maker, list(range(job.seeds)))
+    seeds = 1 if isinstance(agent, PPO) else job.seeds
+    where = env if isinstance(env, Environment) else make, list(range(seeds))
+    lives: Lives
+    if job.staleness is None:
+        lives = make_lives(agent, *where)
+    else:
+        lives = MeasuredLives(agent, *where, interval=job.staleness)
     lives.run(1)
     start = time.process_time() - started  # on one core of its own
+    # The best of several stretches: others may be using the machine. A stretch has in it all that
+    # happens now and then, a rollout's update or a measurement.
+    stretch = agent.frames if isinstance(agent, PPO) else job.staleness or 20
+    lives.run(stretch)
     best = math.inf
-    lives.run(20)
-    for _ in range(REPEATS):  # the best of many short stretches: others may be using the machine
+    for _ in range(max(3, FRAMES // stretch)):
         before = time.perf_counter()
-        lives.run(20)
-        best = min(best, (time.perf_counter() - before) / 20)
-    return 1e6 * best / job.seeds / cost.floor(), start
+        lives.run(stretch)
+        best = min(best, (time.perf_counter() - before) / stretch)
+    return 1e6 * best / seeds / cost.floor(), start
 
 
 def main() -> None:
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})  # one core, as a worker has
     known: dict[str, Any] = json.loads(PATH.read_text()) if PATH.exists() else {}
     result = {} if "--all" in sys.argv else dict(known.get("floors", {}))
     starts = []

@@ -1,4 +1,4 @@
-"""A whole step of an agent as one machine-code function, where XLA can.
+"""A whole step of an agent, or a loop of them, as one machine-code function, where XLA can.
 
 XLA runs a program on a CPU as a graph of a few hundred small tasks, handed out to threads. A step
 of a streaming agent is too short for that: managing the tasks costs about as much as they do, and
@@ -9,6 +9,7 @@ way is XLA's own and a compiler that is asked for too much may abort, it is aske
 alone, of which the tests have compiled every kind.
 """
 
+import functools
 import itertools
 import math
 from collections.abc import Callable
@@ -33,6 +34,7 @@ def one_kernel(function: Function) -> Function:
     used and changed goes through it.
     """
 
+    @functools.wraps(function)
     def asked(*args: Any) -> Any:
         with set_xla_metadata(**dict.fromkeys(_ASK)):  # no functions within the function
             whole, shapes = jax.make_jaxpr(function, return_shape=True)(*args)

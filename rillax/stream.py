@@ -186,21 +186,25 @@ def go_on(
 
 @cache
 def loop(agent: Agent, env: Environment) -> Program:
-    """The compiled loop: a frame as one kernel, or else the agent's part of it, or else neither."""
+    """The compiled loop: as one kernel, or else the agent's part of a frame as one, or neither.
 
-    def form(whole: Callable, part: Callable) -> Callable:
-        frame = whole(partial(frames, agent, env, part))
+    Of a loop that is not itself a kernel XLA hands every frame to its threads, which costs a third
+    of the time where there is more than one.
+    """
+
+    def form(part: Callable) -> Callable:
+        frame = partial(frames, agent, env, part)
 
         def run(life: Life, tally: Tally, count: Int[Array, ""]) -> tuple[Life, Tally]:
             return jax.lax.fori_loop(0, count, lambda _, carry: frame(*carry), (life, tally))
 
         return run
 
-    forms = [form(_as_it_is, _as_it_is)]
+    forms = [form(_as_it_is)]
     if agents.one_kernel(agent):
-        forms.insert(0, form(_as_it_is, one_kernel))
+        forms.insert(0, form(one_kernel))
         if envs.is_ours(env):
-            forms.insert(0, form(one_kernel, _as_it_is))
+            forms.insert(0, one_kernel(forms[-1]))
     return Program(*forms, donate=(0, 1))
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -73,6 +74,7 @@ class Local:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
+                env={**os.environ, "PJRT_NPROC": "1"},  # one core, so one thread of XLA's
                 start_new_session=True,  # Ctrl-C goes to the runner, which tells its workers
             )
         self._running[name] = process, core, directory
