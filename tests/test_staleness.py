@@ -113,24 +113,20 @@ def test_an_episode_that_was_not_kept_from_its_start_is_not_measured():
 
 @pytest.mark.parametrize(("kind", "correction"), [(QRC, "exact"), (StreamAC, "diagonal")])
 def test_a_correction_works_in_an_agent_that_knows_nothing_of_it(kind, correction):
-    """The same steps, less stale, and never past the bound; the guard has no work at such steps."""
+    """The same steps, less stale; with a step size for which the guard has no work."""
     steps = (
         {"q_step_size": 1e-4}
         if kind is QRC
         else {"actor_step_size": 1e-3, "critic_step_size": 1e-3}
     )
     network = dataclasses.replace(SMALL, hidden=16, r_min=0.5, r_max=0.9)
-
-    def measure(correction, what):
-        agent = kind(network=dataclasses.replace(network, correction=correction), **steps)
-        metrics = MeasuredLives(agent, ENV, [0, 1, 2], interval=5).run(60).metrics
-        return (np.stack([v for k, v in metrics.items() if k.startswith(w)]) for w in what)
-
-    none, bound = measure("none", ("staleness", "bound"))
-    (corrected,) = measure(correction, ("staleness",))
+    found = {}
+    for name in ("none", correction):
+        agent = kind(network=dataclasses.replace(network, correction=name), **steps)
+        tally = MeasuredLives(agent, ENV, [0, 1, 2], interval=5).run(60)
+        found[name] = np.stack([v for k, v in tally.metrics.items() if k.startswith("staleness")])
     better = {"diagonal": 0.95, "exact": 0.1}[correction]
-    assert np.all(np.median(corrected / none, axis=1) < better)
-    assert np.all(none < bound)
+    assert np.all(np.median(found[correction] / found["none"], axis=1) < better)
 
 
 def test_a_gymnasium_environment_is_measured_too():
