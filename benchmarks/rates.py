@@ -14,9 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-os.sched_setaffinity(
-    0, {max(os.sched_getaffinity(0))}
-)  # one core, as a worker has, for all threads
+# One core, as a worker has, before importing gymnax makes JAX's threads.
+os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 from gymnax.environments.environment import Environment
 

@@ -33,6 +33,11 @@ def _is_key(x):
     return jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
 
 
+def test_the_whole_loop_is_one_kernel_where_the_environment_is_ours():
+    live(AGENT, ENV, start(keys(3)), 1)
+    assert loop(AGENT, ENV).forms_left == 3  # none was refused, the fastest least of all
+
+
 def test_the_same_seed_gives_the_same_bits():
     first, second = (live(AGENT, ENV, start(keys(3)), 700) for _ in range(2))
     for a, b in zip(leaves(first), leaves(second), strict=True):
