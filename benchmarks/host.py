@@ -2,33 +2,50 @@
 
 from typing import Any
 
+import gymnasium
 import jax
-import numpy as np
 
 from rillax import envs
+from rillax.envs.snapshot import restore, snapshot
 from rillax.experiments import presets
 from rillax.experiments.timing import microseconds_per_frame
 from rillax.kernels import Program, one_kernel
 from rillax.lives import HostLives, transition
 
 
-def host_loop(name: str = "HalfCheetah-P", remembered: int = 1000) -> dict[str, float]:
-    """The simulator repeats actions of the agent's: a body at rest is cheaper to simulate."""
+class Recorded(gymnasium.Wrapper):
+    """An environment that keeps the actions it was given."""
+
+    actions: list[Any]
+
+    def step(self, action: Any) -> Any:
+        self.actions.append(action.copy())
+        return self.env.step(action)
+
+
+def host_loop(name: str = "HalfCheetah-P", warm: int = 2000) -> dict[str, float]:
+    """The simulator alone lives the loop's frames again: some movements cost more than others."""
     agent = presets.paper("stream_ac", name, 1)
-    lives = HostLives(agent, [envs.make(name)], [0])
-    actions = []
-    for _ in range(remembered):
-        lives.run(1)
-        actions.append(np.array(lives._last[0]))
-    env = envs.make(name)
-    env.reset(seed=0)
+    env, twin = Recorded(envs.make(name)), envs.make(name)
+    lives = HostLives(agent, [env], [0])
+    twin.reset(seed=0)
+    beginning: Any = None
+
+    def live(frames: int) -> Any:
+        nonlocal beginning
+        beginning, env.actions = snapshot(env.env), []
+        return lives.run(frames)
 
     def simulate(frames: int) -> None:
         for t in range(frames):
-            _, _, terminated, truncated, _ = env.step(actions[t % remembered])
+            t = t % len(env.actions)
+            if t == 0:
+                restore(twin, beginning)
+            _, _, terminated, truncated, _ = twin.step(env.actions[t])
             if terminated or truncated:
-                env.reset()
+                twin.reset()
 
+    live(warm)
     last = jax.device_put(lives.pending)
 
     def one(state: Any, t: Any) -> Any:
@@ -47,7 +64,7 @@ def host_loop(name: str = "HalfCheetah-P", remembered: int = 1000) -> dict[str, 
     start = jax.tree.map(lambda leaf: leaf.copy(), lives.agent_state())
     times = microseconds_per_frame(
         {
-            "loop": lives.run,
+            "loop": live,
             "environment": simulate,
             "agent": lambda frames: think(start, last, frames),
         }

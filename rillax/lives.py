@@ -19,12 +19,13 @@ from gymnax.environments.environment import Environment
 
 from rillax import agents, checkpoint, inputs, machine, spaces
 from rillax.agents import PPO
-from rillax.asking import ask
+from rillax.asking import Letter, ask
 from rillax.envs.snapshot import restore, snapshot
 from rillax.inputs import BadInput, OnBadInput
 from rillax.kernels import Program, one_kernel
+from rillax.packing import Packing
 from rillax.rollouts import HostRollouts, JaxRollouts
-from rillax.stream import Agent, Tally, begin, go_on, is_sick, keys, loop, no_tally
+from rillax.stream import Agent, Tally, as_it_is, begin, go_on, is_sick, keys, loop, no_tally
 
 Arrays = dict[str, np.ndarray]
 _DIVERGED = "diverged"
@@ -129,14 +130,14 @@ def _threads() -> ThreadPoolExecutor:
 
 
 class Answers(NamedTuple):
-    """What the environments say in a frame, as the few arrays in which it crosses over."""
+    """What the environments say in a frame."""
 
     numbers: Any
     """Reward, termination and truncation of every seed."""
     observations: Any
     """The transition's last observation, and the one to act on: they differ where one ended."""
-    go_on: Any
-    """False if there was an error, and these are no answers."""
+    failed: Any
+    """Not zero if there was an error, and these are no answers."""
 
 
 class Transition(NamedTuple):
@@ -182,9 +183,14 @@ class HostLives:
         self.observation = np.stack(
             [self._seen(env.reset(seed=seed)[0]) for env, seed in zip(envs, seeds, strict=True)]
         )
-        self._answers = Answers(
-            np.zeros((3, count), np.float32), np.stack([self.observation] * 2), np.bool_(True)
+        self._letter = Letter(
+            ((3, count), np.dtype(np.float32)),
+            ((2, *self.observation.shape), self.observation.dtype),
+            ((), np.dtype(np.int32)),
         )
+        self._answers = Answers(*self._letter.parts)
+        self._rewards, self._terminations, self._truncations = self._answers.numbers
+        self._finals, self._observations = self._answers.observations
         self.pending: Answers | None = None
         """The transition that is learned from next, and the observation to act on."""
         self._last: Any = None
@@ -235,27 +241,41 @@ class HostLives:
             state, metrics, action = jax.vmap(one)(state, transition(answers), good, last)
             return state, jax.tree.map(jnp.add, sums, metrics), action
 
-        def form(learn_act: Any) -> Any:
-            def frames(state: Any, sums: Any, answers: Answers, count: jax.Array) -> Any:
+        def read(words: jax.Array) -> Answers:
+            return Answers(*self._letter.read(words))
+
+        def form(part: Any) -> Any:
+            """The loop. It carries few arrays: XLA hands out a task for each that it copies."""
+
+            def frames(state: Any, sums: Any, words: jax.Array, count: jax.Array) -> Any:
+                packing = Packing((state, sums))
+                packed = packing.pack((state, sums))
+
+                @part
+                def think(left: jax.Array, packed: Any, words: jax.Array) -> Any:
+                    state, sums = packing.unpack(packed)
+                    state, sums, action = learn_act(state, sums, read(words))
+                    return left - 1, packing.pack((state, sums)), action
+
                 def frame(carry: Any) -> Any:
-                    left, state, sums, answers = carry
-                    state, sums, action = learn_act(state, sums, answers)
-                    return left - 1, state, sums, Answers(*ask(self._live, action, answers))
+                    left, packed, action = think(*carry)
+                    return left, packed, ask(self._ask, action, carry[-1])
 
                 def go_on(carry: Any) -> Any:
-                    left, _, _, answers = carry
+                    left, _, words = carry
+                    answers = read(words)
                     fine = jnp.isfinite(answers.numbers).all()
                     fine &= jnp.isfinite(answers.observations).all()
-                    return (left > 0) & answers.go_on & fine
+                    return (left > 0) & (answers.failed == 0) & fine
 
-                end = jax.lax.while_loop(go_on, frame, (count, state, sums, answers))
-                return end[1:3]
+                _, packed, _ = jax.lax.while_loop(go_on, frame, (count, packed, words))
+                return packing.unpack(packed)
 
             return frames
 
         act, fast = jax.vmap(agent.act), agents.one_kernel(agent)
         acts = [one_kernel(act), act] if fast else [act]
-        loops = [form(one_kernel(learn_act)), form(learn_act)] if fast else [form(learn_act)]
+        loops = [form(one_kernel), form(as_it_is)] if fast else [form(as_it_is)]
         self._act = Program(*acts, donate=(0,))
         self._frames = Program(*loops, donate=(0, 1))
         self._careful = jax.jit(careful, donate_argnums=(0, 1))
@@ -271,13 +291,14 @@ class HostLives:
         while self.frame < end:
             if self.pending is not None and self._all_good(self.pending):
                 self._state, self._sums = self._frames(
-                    self._state, self._sums, self.pending, end - self.frame
+                    self._state, self._sums, self._letter.words.copy(), end - self.frame
                 )
                 jax.block_until_ready(self._sums)
             else:
                 self._live(self._decide())
             if self._raised is not None:
                 error, self._raised = self._raised, None
+                self._answers.failed[...] = 0
                 raise error
         counts = self._counts
         counts["frames"] += frames
@@ -287,7 +308,11 @@ class HostLives:
         metrics["skipped"] = tally.pop("skipped")
         return Tally(diverged=diverged, metrics=metrics, **tally)
 
-    def _live(self, actions: np.ndarray) -> Answers:
+    def _ask(self, actions: np.ndarray) -> tuple[np.ndarray]:
+        self._live(actions)
+        return (self._letter.words,)
+
+    def _live(self, actions: np.ndarray) -> None:
         """One frame of every environment; what it was like is the next pending transition.
 
         The compiled loop asks this, so an error waits until the loop has come back.
@@ -302,18 +327,17 @@ class HostLives:
             self.pending = self._answers
         except BaseException as error:
             self._raised = error
-            return self._answers._replace(go_on=np.bool_(False))
-        return self._answers
+            self._answers.failed[...] = 1
 
     def _step(self, i: int, env: gymnasium.Env, action: Any) -> None:
-        (rewards, terminations, truncations), (finals, observations), _ = self._answers
         seen, reward, terminated, truncated, _ = env.step(action)
-        rewards[i], terminations[i], truncations[i] = reward, terminated, truncated
-        finals[i] = observations[i] = self._seen(seen)
-        self.episode_return[i] += float(rewards[i])
+        self._rewards[i] = reward
+        self._terminations[i], self._truncations[i] = terminated, truncated
+        self._finals[i] = self._observations[i] = self._seen(seen)
+        self.episode_return[i] += float(self._rewards[i])
         self.episode_length[i] += 1
         if terminated or truncated:
-            observations[i] = self._seen(env.reset()[0])
+            self._observations[i] = self._seen(env.reset()[0])
             self._counts["episodes"][i] += 1
             self._counts["returns"][i] += self.episode_return[i]
             self._counts["lengths"][i] += self.episode_length[i]

@@ -200,7 +200,7 @@ def loop(agent: Agent, env: Environment) -> Program:
 
         return run
 
-    forms = [form(_as_it_is)]
+    forms = [form(as_it_is)]
     if agents.one_kernel(agent):
         forms.insert(0, form(one_kernel))
         if envs.is_ours(env):
@@ -208,7 +208,7 @@ def loop(agent: Agent, env: Environment) -> Program:
     return Program(*forms, donate=(0, 1))
 
 
-def _as_it_is(function: Callable) -> Callable:
+def as_it_is(function: Callable) -> Callable:
     return function
 
 

@@ -151,3 +151,17 @@ def test_a_seed_is_the_same_in_company_to_the_bit():
     for i in range(3):
         for a, b in zip(bits(later, i), bits(company, i), strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+def test_the_loop_beside_an_environment_has_few_tasks():
+    """XLA goes through up to eight tasks in order, and hands more of them to its threads."""
+    lives = HostLives(StreamAC(), [gym.make("CartPole-v1")], [0])
+    lives.run(2)
+    words = lives._letter.words
+    program = lives._frames._forms[0].lower(lives._state, lives._sums, words, 1).compile().as_text()
+    (body,) = (part for part in program.split("\n\n") if "xla_ffi_python_cpu_callback" in part)
+    free = ("parameter", "constant", "get-tuple-element", "tuple", "bitcast")
+    tasks = [line for line in body.splitlines() if " = " in line]
+    tasks = [line for line in tasks if not any(f" {name}(" in line for name in free)]
+    assert sum(" call(" in line for line in tasks) == 1
+    assert len(tasks) <= 8
