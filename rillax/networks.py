@@ -25,9 +25,10 @@ from rillax.cells import (
     LinearRTU,
     Memory,
     NonlinearRTU,
+    past,
     remember,
 )
-from rillax.kernels import kept
+from rillax.kernels import kept, once
 from rillax.names import choose
 
 Activation = Literal["leaky_relu", "tanh"]
@@ -100,7 +101,8 @@ class Network(eqx.Module):
     """Observation to outputs, by way of a memory that the caller holds.
 
     ``memory = network.advance(previous, observation)`` moves the memory; ``network(observation,
-    previous.hidden, memory)`` reads it, and is what to differentiate.
+    previous.hidden, memory)`` reads it, and is what to differentiate; ``network.peek(observation,
+    memory)`` reads what it would be after one more.
     """
 
     encoder: Callable[[Array], Array]
@@ -120,7 +122,16 @@ class Network(eqx.Module):
         self, observation: Array, previous: Any, memory: Memory
     ) -> Float[Array, " outputs"]:
         hidden = remember(self.cell, self.encoder(observation), previous, memory)
-        return self.head(self.cell.read(hidden))
+        return self._judge(hidden)
+
+    def peek(self, observation: Array, memory: Memory) -> Float[Array, " outputs"]:
+        """What the outputs would be after one more observation; the memory stays where it is."""
+        hidden = self.cell.step(past(self.cell, memory), self.encoder(observation))
+        return self._judge(hidden)
+
+    def _judge(self, hidden: Any) -> Float[Array, " outputs"]:
+        # Read once: else every row of the head's weights would compute the features anew.
+        return self.head(once(lambda hidden: self.cell.read(hidden))(hidden))
 
 
 def split(network: Network) -> tuple[Network, Network]:

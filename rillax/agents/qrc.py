@@ -8,8 +8,8 @@ h(o, a), which learns to predict the TD error. With q = q(o_t, a_t) and h = h(o_
     Delta w = delta z_w - h grad q - z_h grad delta
     Delta theta = delta z_theta - h grad h - beta theta
 
-``grad delta`` is the whole gradient, not a semi-gradient: the bootstrap is a peek, one step of
-memory, sensitivity included, on o_{t+1} from the memory that has seen o_t.
+``grad delta`` is the whole gradient, not a semi-gradient: the bootstrap is a peek, one step on
+o_{t+1} from the memory that has seen o_t, differentiated through all of time.
 """
 
 from dataclasses import dataclass, field
@@ -141,7 +141,6 @@ class QRC:
         seen_next, _ = self._observe(state, next_observation)
         q_learns, q_frozen = split(state.q.network)
         h_learns, h_frozen = split(state.h.network)
-        peek = state.q.network.advance(state.q.memory, seen_next)
 
         def value(params: Network, frozen: Network, stream: Stream) -> Array:
             network = eqx.combine(params, frozen)
@@ -150,7 +149,7 @@ class QRC:
 
         def next_value(params: Network) -> Array:
             network = eqx.combine(params, q_frozen)
-            return jnp.max(network(seen_next, state.q.memory.hidden, peek))
+            return jnp.max(network.peek(seen_next, state.q.memory))
 
         q, grad_q = jax.value_and_grad(value)(q_learns, q_frozen, state.q)
         h, grad_h = jax.value_and_grad(value)(h_learns, h_frozen, state.h)

@@ -145,8 +145,7 @@ class StreamAC:
             network = eqx.combine(params, critic_frozen)
             return network(state.observation, state.critic.previous, state.critic.memory)[0]
 
-        peek = state.critic.network.advance(state.critic.memory, seen_next)
-        next_value = state.critic.network(seen_next, state.critic.memory.hidden, peek)[0]
+        next_value = state.critic.network.peek(seen_next, state.critic.memory)[0]
         v, grad_v = jax.value_and_grad(value)(critic_learns)
         td_error = reward + self.discount * (1 - terminated) * next_value - v
 

@@ -1,6 +1,6 @@
 """Recurrent cells: what they remember, how memory advances, how a gradient reads it."""
 
-from rillax.cells.cell import Cell, Gradient, Memory, recall, remember
+from rillax.cells.cell import Cell, Gradient, Memory, past, recall, remember
 from rillax.cells.dense import GRU, LSTM
 from rillax.cells.feedforward import FeedForward
 from rillax.cells.rtu import LinearRTU, NonlinearRTU
@@ -16,6 +16,7 @@ __all__ = [
     "LinearRTU",
     "Memory",
     "NonlinearRTU",
+    "past",
     "recall",
     "remember",
 ]

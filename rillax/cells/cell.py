@@ -130,13 +130,31 @@ remember.defvjp(_forward, _backward)
 
 
 @jax.custom_vjp
-def recall(cell: Cell, memories: Memory, indices: Int[Array, " chosen"]) -> Hidden:
-    """Hidden states out of a store of memories, where stretches begin that are differentiated.
+def past(cell: Cell, memory: Memory) -> Hidden:
+    """The hidden state, where a stretch begins that is differentiated step by step.
 
-    Their derivative with respect to the cell is that of their whole past, or none where memories
-    carry no sensitivity. So ``cell.step`` of a recalled state has the derivative that ``remember``
-    has after ``cell.advance``, g S_t = (g J_t) S_{t-1} + g I_t, and S_t itself is not computed.
+    Its derivative with respect to the cell is that of its whole past, or none where the memory
+    carries no sensitivity. So ``cell.step`` of it has the derivative that ``remember`` has after
+    ``cell.advance``, g S_t = (g J_t) S_{t-1} + g I_t, and S_t itself is not computed.
     """
+    return memory.hidden
+
+
+def _past_forward(cell: Cell, memory: Memory) -> tuple[Hidden, tuple[Cell, Sensitivity]]:
+    return memory.hidden, (cell, memory.sensitivity)
+
+
+def _past_backward(residuals: tuple[Cell, Sensitivity], g: Hidden) -> tuple:
+    cell, sensitivity = residuals
+    return None if sensitivity is None else cell.contract(g, sensitivity), None
+
+
+past.defvjp(_past_forward, _past_backward)
+
+
+@jax.custom_vjp
+def recall(cell: Cell, memories: Memory, indices: Int[Array, " chosen"]) -> Hidden:
+    """``past`` for some memories out of a store of them."""
     return jax.tree.map(lambda leaf: leaf[indices], memories.hidden)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rillax.cells import GRU, LSTM, FeedForward, LinearRTU, NonlinearRTU, remember
+from rillax.cells import GRU, LSTM, FeedForward, LinearRTU, NonlinearRTU, past, remember
 from rillax.networks import Architecture, Network
 
 CELLS = {
@@ -93,6 +93,17 @@ def by_time(cell, xs, length, reset_at, key):
 
 
 @jax.jit
+def by_peek(cell, xs, length, key):
+    """The gradient of the same scalar after a step that the memory does not take."""
+    _, memory = carry(cell, xs, length - 1, 0)
+
+    def read(cell):
+        return scalar(cell, cell.step(past(cell, memory), xs[length - 1]), key)
+
+    return jax.grad(read)(cell)
+
+
+@jax.jit
 def by_one_step(cell, xs, length, reset_at, key):
     """Gradient (for cell and last input) with the hidden state before the last step a constant."""
     previous, _ = carry(cell, xs, length, reset_at)
@@ -115,6 +126,18 @@ def test_rtrl_is_bptt_over_the_episode(name, size, length, reset, seed):
         np.testing.assert_allclose(value, expected_value, rtol=1e-12)
         assert_equal_leaves(d_cell, expected)
         assert_equal_leaves(d_x, by_one_step(cell, xs, length, reset_at, key)[1])
+
+
+@pytest.mark.parametrize("name", CELLS)
+@settings(max_examples=10)
+@given(size=sizes, length=lengths, seed=seeds)
+def test_a_peek_has_the_gradient_of_the_whole_episode(name, size, length, seed):
+    with jax.enable_x64(True):
+        cell, xs, key = draw(name, size, seed)
+        assert_equal_leaves(by_peek(cell, xs, length, key), by_time(cell, xs, length, 0, key)[1])
+        cell, xs, key = draw(name, size, seed, gradient="tbptt")
+        one_step, _ = by_one_step(cell, xs, length, 0, key)
+        assert_equal_leaves(by_peek(cell, xs, length, key), one_step)
 
 
 @pytest.mark.parametrize("name", CELLS)
