@@ -190,7 +190,6 @@ class HostLives:
         )
         self._answers = Answers(*self._letter.parts)
         self._rewards, self._terminations, self._truncations = self._answers.numbers
-        self._finals, self._observations = self._answers.observations
         self.pending: Answers | None = None
         """The transition that is learned from next, and the observation to act on."""
         self._last: Any = None
@@ -318,7 +317,7 @@ class HostLives:
         The compiled loop asks this, so an error waits until the loop has come back.
         """
         try:
-            self._last = np.array(actions)
+            self._last = actions.copy()
             if self._first_action is not None:
                 actions = actions + self._first_action
             for i, env in enumerate(self.envs):
@@ -333,11 +332,11 @@ class HostLives:
         seen, reward, terminated, truncated, _ = env.step(action)
         self._rewards[i] = reward
         self._terminations[i], self._truncations[i] = terminated, truncated
-        self._finals[i] = self._observations[i] = self._seen(seen)
+        self._answers.observations[:, i] = self._seen(seen)
         self.episode_return[i] += float(self._rewards[i])
         self.episode_length[i] += 1
         if terminated or truncated:
-            self._observations[i] = self._seen(env.reset()[0])
+            self._answers.observations[1, i] = self._seen(env.reset()[0])
             self._counts["episodes"][i] += 1
             self._counts["returns"][i] += self.episode_return[i]
             self._counts["lengths"][i] += self.episode_length[i]
