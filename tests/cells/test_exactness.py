@@ -130,13 +130,13 @@ def test_rtrl_is_bptt_over_the_episode(name, size, length, reset, seed):
 
 @pytest.mark.parametrize("name", CELLS)
 def test_a_peek_has_the_gradient_of_the_whole_episode(name, x64):
-    cell, xs, key = draw(name, (3, 4), 0)
+    cell, xs, key = draw(name, (3, 5), 0)
     for length in (1, 2, 7):
         assert_equal_leaves(by_peek(cell, xs, length, key), by_time(cell, xs, length, 0, key)[1])
 
 
 def test_a_peek_without_sensitivity_has_the_gradient_of_its_step(x64):
-    cell, xs, key = draw("rtu", (3, 4), 0, gradient="tbptt")
+    cell, xs, key = draw("rtu", (3, 5), 0, gradient="tbptt")
     one_step, _ = by_one_step(cell, xs, 7, 0, key)
     assert_equal_leaves(by_peek(cell, xs, 7, key), one_step)
 
