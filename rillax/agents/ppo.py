@@ -282,7 +282,7 @@ class PPO:
         peeked, _ = self._observe(state, self._encode(state, next_observation), usable)
 
         def peek(now: Memory, o: Array) -> Array:
-            return _read(state.critic, state.critic.advance(now, o))[0]
+            return state.critic.peek(o, now)[0]
 
         sample = state.sample._replace(
             reward=reward,
