@@ -12,7 +12,7 @@ from typing import Any, get_args
 from rich.console import Console
 from rich.table import Table
 
-from rillax import machine
+from rillax.utils import machine
 
 CAN_PIN = hasattr(os, "sched_setaffinity")  # not on macOS
 CORES = machine.cores()

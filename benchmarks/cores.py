@@ -10,7 +10,7 @@ import sys
 import time
 
 from benchmarks.steps import AGENTS, ENV
-from rillax.lives import JaxLives
+from rillax.loops.host import JaxLives
 
 SEEDS, FRAMES, TURNS = 6, 4000, 3
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from rillax import envs
-from rillax.experiments.timing import microseconds_per_frame
+from rillax.paper.timing import microseconds_per_frame
 
 
 def environment_steps(agent_us: float) -> dict[str, float]:

@@ -6,11 +6,11 @@ import gymnasium
 import jax
 
 from rillax import envs
+from rillax._jax.kernels import Program, one_kernel
 from rillax.envs.snapshot import restore, snapshot
-from rillax.experiments import presets
-from rillax.experiments.timing import microseconds_per_frame
-from rillax.kernels import Program, one_kernel
-from rillax.lives import HostLives, transition
+from rillax.loops.host import HostLives, transition
+from rillax.paper import presets
+from rillax.paper.timing import microseconds_per_frame
 
 
 class Recorded(gymnasium.Wrapper):

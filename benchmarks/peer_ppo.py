@@ -141,9 +141,9 @@ def ours(env: str, cell: Any) -> Loop:
 
     from rillax import envs
     from rillax.agents import PPO
-    from rillax.experiments import presets
-    from rillax.lives import make_lives
+    from rillax.loops.host import make_lives
     from rillax.networks import Architecture
+    from rillax.paper import presets
 
     its: dict[str, Any] = {k: v for k, v in SETTINGS[env].items() if k != "anneal"}
     name = OURS[env]

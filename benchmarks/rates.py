@@ -1,7 +1,7 @@
 # ruff: noqa: E402
 """``python -m benchmarks.rates``: what a frame of each kind of cell costs, in floors.
 
-Writes ``rillax/experiments/rates.json``, from which ``rillax reproduce --dry-run`` estimates. Kinds
+Writes ``rillax/paper/rates.json``, from which ``rillax reproduce --dry-run`` estimates. Kinds
 that are already there are measured again only with ``--all``.
 """
 
@@ -21,8 +21,8 @@ from gymnax.environments.environment import Environment
 
 from rillax import envs
 from rillax.agents import PPO
-from rillax.experiments import cost, grid, tables
-from rillax.lives import Lives, make_lives
+from rillax.loops.host import Lives, make_lives
+from rillax.paper import cost, grid, tables
 from rillax.staleness import MeasuredLives
 
 PATH = Path(cost.__file__).with_name("rates.json")

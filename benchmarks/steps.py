@@ -13,9 +13,9 @@ from benchmarks.floor import like, touch
 from rillax import Learner, envs
 from rillax.agents import QRC, StreamAC
 from rillax.cells import Correction
-from rillax.experiments.timing import microseconds_per_frame
-from rillax.lives import JaxLives
+from rillax.loops.host import JaxLives
 from rillax.networks import streams
+from rillax.paper.timing import microseconds_per_frame
 
 AGENTS: dict[str, Any] = {"stream_ac": StreamAC(), "qrc": QRC()}
 WIDTHS = (64, 128, 192, 256, 512, 1024)

@@ -1,5 +1,5 @@
 """``python -m rillax``."""
 
-from rillax.cli import main
+from rillax.cli.main import main
 
 main()

@@ -14,15 +14,15 @@ from typing import Any, Literal, NamedTuple, get_args
 import jax
 import jax.numpy as jnp
 import numpy as np
-from gymnax.environments.environment import Environment
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from rillax.cells import Cell, Memory
-from rillax.inputs import OnBadInput
-from rillax.lives import Arrays, JaxLives, make_lives
-from rillax.names import choose
+from rillax.envs.environment import is_jax
+from rillax.loops.compiled import Agent, Tally
+from rillax.loops.host import Arrays, JaxLives, make_lives
+from rillax.loops.inputs import OnBadInput
 from rillax.networks import Stream, streams
-from rillax.stream import Agent, Tally
+from rillax.utils.names import choose
 
 Replay = Literal["inputs", "observations"]
 """What is replayed: the inputs of the cell as they were, so that only the recurrent parameters
@@ -382,7 +382,7 @@ def check(interval: int, mode: str) -> None:
 
 def longest_episode(env: Any) -> int:
     """How many steps an episode can take."""
-    if isinstance(env, Environment):
+    if is_jax(env):
         return int(env.default_params.max_steps_in_episode)
     made = env() if callable(env) else env
     steps = made.spec.max_episode_steps if made.spec is not None else None

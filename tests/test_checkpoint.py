@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rillax import checkpoint
-from rillax.checkpoint import CheckpointError
+from rillax.utils import checkpoint
+from rillax.utils.checkpoint import CheckpointError
 
 TREE = {"w": jnp.arange(6.0).reshape(2, 3), "n": jnp.int32(7), "key": jax.random.key(3)}
 

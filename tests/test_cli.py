@@ -10,7 +10,7 @@ import time
 import pyarrow.parquet as pq
 import pytest
 
-from rillax import cli
+from rillax.cli import main as cli
 
 TINY = ["--length", "3", "--width", "8", "--hidden", "6"]
 

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rillax import kernels
-from rillax.kernels import Program, after, kept, once, one_kernel
+from rillax._jax import kernels
+from rillax._jax.kernels import Program, after, kept, once, one_kernel
 
 
 def program(function):

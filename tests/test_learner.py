@@ -8,8 +8,8 @@ import pytest
 
 from rillax import BadInput, Learner
 from rillax.agents import PPO, QRC, StreamAC
-from rillax.checkpoint import CheckpointError
 from rillax.networks import Architecture
+from rillax.utils.checkpoint import CheckpointError
 
 SMALL = Architecture(width=6, hidden=5)
 BOX = gym.spaces.Box(-1, 1, (3,))

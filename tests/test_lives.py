@@ -7,8 +7,8 @@ import pytest
 
 from rillax.agents import QRC, StreamAC
 from rillax.envs import MemoryChain
-from rillax.inputs import BadInput
-from rillax.lives import HostLives, JaxLives
+from rillax.loops.host import HostLives, JaxLives
+from rillax.loops.inputs import BadInput
 from rillax.networks import Architecture
 
 SMALL = Architecture(width=6, hidden=5)

@@ -7,10 +7,10 @@ import pytest
 
 from rillax.agents import PPO
 from rillax.envs import MemoryChain
-from rillax.inputs import BadInput
-from rillax.lives import make_lives
+from rillax.loops.host import make_lives
+from rillax.loops.inputs import BadInput
+from rillax.loops.rollouts import HostRollouts, JaxRollouts, _update, memory_needed
 from rillax.networks import Architecture
-from rillax.rollouts import HostRollouts, JaxRollouts, _update, memory_needed
 from tests.test_lives import Stream
 
 pytestmark = pytest.mark.slow

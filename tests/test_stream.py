@@ -7,8 +7,8 @@ import pytest
 
 from rillax.agents import QRC
 from rillax.envs import MemoryChain
+from rillax.loops.compiled import begin, go_on, live, loop, no_tally, step
 from rillax.networks import Architecture
-from rillax.stream import begin, go_on, live, loop, no_tally, step
 
 AGENT = QRC(network=Architecture(width=8, hidden=6), q_step_size=1e-2, epsilon_frames=200)
 ENV = MemoryChain(4)

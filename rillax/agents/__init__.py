@@ -10,8 +10,8 @@ from typing import Any
 from rillax.agents.ppo import PPO, PPOState, Sample
 from rillax.agents.qrc import QRC, QRCState
 from rillax.agents.stream_ac import StreamAC, StreamACState
-from rillax.names import choose
 from rillax.networks import Architecture
+from rillax.utils.names import choose
 
 __all__ = [
     "AGENTS",
@@ -35,7 +35,7 @@ AGENTS: dict[str, type[QRC] | type[StreamAC] | type[PPO]] = {
 
 
 def one_kernel(agent: Any) -> bool:
-    """Whether a step of this agent is known to compile as one kernel (``rillax.kernels``)."""
+    """Whether a step of this agent is known to compile as one kernel (``rillax._jax.kernels``)."""
     if type(agent) not in (QRC, StreamAC):
         return False
     return agent.network.encoder is None

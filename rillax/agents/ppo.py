@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from rillax import spaces, statistics
+from rillax import normalisation, spaces
 from rillax.agents.policies import clip_action, make_policy
 from rillax.cells import Memory, recall
 from rillax.networks import Architecture, Network, split
@@ -98,8 +98,8 @@ class PPOState(NamedTuple):
     """Of the policies that chose the last actions."""
     bounds: tuple[Array, Array] | None
     """What a continuous action is clipped to, for the environment."""
-    observations: statistics.Running
-    rewards: statistics.RewardScale
+    observations: normalisation.Running
+    rewards: normalisation.RewardScale
     """One discounted return for each environment, one deviation for all."""
     losses: Metrics
     """What the last update measured."""
@@ -209,8 +209,8 @@ class PPO:
             sample=self._for_each(sample),
             entropy=self._for_each(number),
             bounds=bounds,
-            observations=statistics.start(shape),
-            rewards=statistics.RewardScale(self._for_each(number), statistics.start(())),
+            observations=normalisation.start(shape),
+            rewards=normalisation.RewardScale(self._for_each(number), normalisation.start(())),
             losses=dict.fromkeys(("policy_loss", "value_loss", "kl", "clipped"), number),
             key=key,
             updates=jnp.int32(0),
@@ -307,25 +307,25 @@ class PPO:
 
     def _observe(
         self, state: PPOState, observation: Array, counts: Bool[Array, " N"]
-    ) -> tuple[Array, statistics.Running]:
+    ) -> tuple[Array, normalisation.Running]:
         """Observations as networks see them, after all that count have been counted."""
         running = state.observations
         if not self.normalise_observations:
             return observation, running
 
-        def count(running: statistics.Running, x: tuple[Array, Array]) -> Any:
-            return _where(x[1], statistics.update(running, x[0]), running), None
+        def count(running: normalisation.Running, x: tuple[Array, Array]) -> Any:
+            return _where(x[1], normalisation.update(running, x[0]), running), None
 
         running, _ = jax.lax.scan(count, running, (observation, counts))
-        return jax.vmap(statistics.normalise, (None, 0))(running, observation), running
+        return jax.vmap(normalisation.normalise, (None, 0))(running, observation), running
 
     def _scale(
-        self, scale: statistics.RewardScale, reward: Array, done: Array, usable: Array
-    ) -> tuple[Array, statistics.RewardScale]:
-        def one(running: statistics.Running, x: tuple[Array, ...]) -> Any:
+        self, scale: normalisation.RewardScale, reward: Array, done: Array, usable: Array
+    ) -> tuple[Array, normalisation.RewardScale]:
+        def one(running: normalisation.Running, x: tuple[Array, ...]) -> Any:
             before, reward, done, usable = x
-            scaled, after = statistics.scale_reward(
-                statistics.RewardScale(before, running),
+            scaled, after = normalisation.scale_reward(
+                normalisation.RewardScale(before, running),
                 reward,
                 self.discount,
                 done,
@@ -336,7 +336,7 @@ class PPO:
 
         each = (scale.discounted_return, reward, done, usable)
         running, (scaled, returns) = jax.lax.scan(one, scale.running, each)
-        return scaled, statistics.RewardScale(returns, running)
+        return scaled, normalisation.RewardScale(returns, running)
 
     # Learning.
 
@@ -437,7 +437,7 @@ class PPO:
         advantage = raw_advantage
         if self.normalise_advantages:
             centred = advantage - mean(advantage)
-            advantage = centred / (jnp.sqrt(mean(jnp.square(centred))) + statistics.EPSILON)
+            advantage = centred / (jnp.sqrt(mean(jnp.square(centred))) + normalisation.EPSILON)
         log_ratio = log_probability - sample.log_probability
         ratio = jnp.exp(log_ratio)
         losses = {

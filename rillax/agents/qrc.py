@@ -21,8 +21,8 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from rillax import spaces, statistics
-from rillax.kernels import after
+from rillax import normalisation, spaces
+from rillax._jax.kernels import after
 from rillax.networks import Architecture, Network, Stream, advance, learn, pick, split, start
 from rillax.updates import TraceState, cut_traces, eligibility_trace
 from rillax.updates.obgd import l1_norm, overshooting_bound
@@ -43,8 +43,8 @@ class QRCState(NamedTuple):
     """o_t as the networks saw it."""
     action: Int[Array, ""]
     greedy: Bool[Array, ""]
-    observations: statistics.Running
-    rewards: statistics.RewardScale
+    observations: normalisation.Running
+    rewards: normalisation.RewardScale
     key: PRNGKeyArray
     step: Int[Array, ""]
 
@@ -97,8 +97,8 @@ class QRC:
             observation=jnp.zeros(shape),
             action=jnp.int32(0),
             greedy=jnp.bool_(True),
-            observations=statistics.start(shape),
-            rewards=statistics.start_reward_scale(),
+            observations=normalisation.start(shape),
+            rewards=normalisation.start_reward_scale(),
             key=key,
             step=jnp.int32(0),
         )
@@ -135,7 +135,7 @@ class QRC:
     ) -> tuple[QRCState, Metrics]:
         """Learn from (o_t, a_t, r, o_{t+1}); a time limit (``truncated``) still bootstraps."""
         done = jnp.logical_or(terminated, truncated)
-        reward, rewards = statistics.scale_reward(
+        reward, rewards = normalisation.scale_reward(
             state.rewards, reward, self.discount, done, self.normalise_rewards
         )
         seen_next, _ = self._observe(state, next_observation)
@@ -196,9 +196,9 @@ class QRC:
     def _trace(self) -> optax.GradientTransformationExtraArgs:
         return eligibility_trace(self.discount * self.trace_decay)
 
-    def _observe(self, state: QRCState, observation: Array) -> tuple[Array, statistics.Running]:
+    def _observe(self, state: QRCState, observation: Array) -> tuple[Array, normalisation.Running]:
         encoded = spaces.encode(observation, state.observation.shape)
-        return statistics.observe(state.observations, encoded, self.normalise_observations)
+        return normalisation.observe(state.observations, encoded, self.normalise_observations)
 
     def _clip_gradient(self, gradient: Network) -> Network:
         return _clip(gradient, self.clip) if self.clip_at == "gradient" else gradient

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from rillax import spaces, statistics
+from rillax import normalisation, spaces
 from rillax.agents.policies import clip_action, make_policy
 from rillax.networks import Architecture, Network, Stream, advance, learn, split, start
 from rillax.updates import adaptive_obgd, cut_traces, obgd
@@ -51,8 +51,8 @@ class StreamACState(NamedTuple):
     """a_t as it was sampled, before any clipping."""
     bounds: tuple[Array, Array] | None
     """What a continuous action is clipped to, for the environment."""
-    observations: statistics.Running
-    rewards: statistics.RewardScale
+    observations: normalisation.Running
+    rewards: normalisation.RewardScale
     key: PRNGKeyArray
     step: Int[Array, ""]
 
@@ -98,8 +98,8 @@ class StreamAC:
             observation=jnp.zeros(shape),
             action=action,
             bounds=bounds,
-            observations=statistics.start(shape),
-            rewards=statistics.start_reward_scale(),
+            observations=normalisation.start(shape),
+            rewards=normalisation.start_reward_scale(),
             key=key,
             step=jnp.int32(0),
         )
@@ -133,7 +133,7 @@ class StreamAC:
     ) -> tuple[StreamACState, Metrics]:
         """Learn from (o_t, a_t, r, o_{t+1}); a time limit (``truncated``) still bootstraps."""
         done = jnp.logical_or(terminated, truncated)
-        reward, rewards = statistics.scale_reward(
+        reward, rewards = normalisation.scale_reward(
             state.rewards, reward, self.discount, done, self.normalise_rewards
         )
         seen_next, _ = self._observe(state, next_observation)
@@ -187,7 +187,7 @@ class StreamAC:
 
     def _observe(self, state: StreamACState, observation: Array) -> tuple[Array, Any]:
         encoded = spaces.encode(observation, state.observation.shape)
-        return statistics.observe(state.observations, encoded, self.normalise_observations)
+        return normalisation.observe(state.observations, encoded, self.normalise_observations)
 
     def _actor(self) -> optax.GradientTransformationExtraArgs:
         return self._optimiser(self.actor_step_size, self.actor_kappa)

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from rillax.names import choose
+from rillax.utils.names import choose
 
 Gradient = Literal["rtrl", "tbptt"]
 """How credit reaches the past: exactly (RTRL), or through one step (TBPTT(1))."""

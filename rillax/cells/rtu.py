@@ -16,12 +16,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from rillax._jax.kernels import once
 from rillax.cells import transport
 from rillax.cells.cell import Cell, Gradient, Memory, check_gradient
 from rillax.cells.pairs import Pair, multiply, rows
 from rillax.cells.transport import Correction
-from rillax.kernels import once
-from rillax.names import choose
+from rillax.utils.names import choose
 
 
 def _unit_length(a: Pair) -> Pair:

@@ -29,9 +29,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from rillax._jax.kernels import kept
 from rillax.cells.cell import Memory
 from rillax.cells.pairs import Pair, add, multiply, row_sums, rows, scale, subtract, turn
-from rillax.kernels import kept
 
 if TYPE_CHECKING:
     from rillax.cells.rtu import LinearRTU, NonlinearRTU

@@ -8,13 +8,14 @@ import gymnasium
 import gymnax
 from gymnax.environments.environment import Environment
 
+from rillax.envs.environment import is_jax
 from rillax.envs.k_memory_chain import KMemoryChain
 from rillax.envs.memory_chain import MemoryChain
 from rillax.envs.mujoco import NAMES as MUJOCO
 from rillax.envs.mujoco import make_mujoco
 from rillax.envs.popgym import GAMES
 from rillax.envs.wrappers import ObservationWrapper, PreviousAction, PreviousReward
-from rillax.names import choose
+from rillax.utils.names import choose
 
 __all__ = [
     "MUJOCO",
@@ -23,6 +24,7 @@ __all__ = [
     "MemoryChain",
     "PreviousAction",
     "PreviousReward",
+    "is_jax",
     "is_ours",
     "make",
     "names",

@@ -14,7 +14,7 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
 
-from rillax.names import choose
+from rillax.utils.names import choose
 
 ROBOTS: dict[str, dict[str, Any]] = {
     "Ant": {"include_cfrc_ext_in_observation": False},  # contact forces are no joint's state

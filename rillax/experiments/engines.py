@@ -11,9 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from rillax import machine
 from rillax.experiments import store
 from rillax.experiments.work import Options, be_quiet_and_single, work
+from rillax.utils import machine
 
 Outcome = dict[str, Any]
 RETRIES = 10

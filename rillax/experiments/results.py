@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet
 from scipy import stats
 
-from rillax import files
-from rillax.stream import Tally
+from rillax.loops.compiled import Tally
+from rillax.utils import files
 
 FINAL = 0.1
 """The last tenth of a run is what its final return is taken over."""

@@ -12,19 +12,22 @@ from typing import Any, Self
 
 import jax
 import numpy as np
-from gymnax.environments.environment import Environment
 
 import rillax
-from rillax import agents, checkpoint, envs, files, machine, rollouts, staleness
+from rillax import agents, envs, staleness
 from rillax.agents import PPO
-from rillax.checkpoint import CheckpointError
-from rillax.experiments import figures, presets, trackers
+from rillax.envs.environment import is_jax
+from rillax.experiments import trackers
 from rillax.experiments.results import Bins, iqm, number, standard_error, write_table
-from rillax.inputs import OnBadInput
-from rillax.lives import Lives, make_lives
+from rillax.loops import rollouts
+from rillax.loops.compiled import Tally
+from rillax.loops.host import Lives, make_lives
+from rillax.loops.inputs import OnBadInput
 from rillax.networks import Network, Stream
+from rillax.paper import figures, presets
 from rillax.staleness import MeasuredLives, Replay
-from rillax.stream import Tally
+from rillax.utils import checkpoint, files, machine
+from rillax.utils.checkpoint import CheckpointError
 
 SECONDS_PER_CALL = 0.25
 """How long the loop runs before the host looks up again."""
@@ -184,7 +187,7 @@ def _check_rollout(run: Run) -> None:
 
 def _spaces(run: Run) -> tuple[Any, Any]:
     env = envs.make(run.env_name, **run.env_settings)
-    if isinstance(env, Environment):
+    if is_jax(env):
         params = env.default_params
         return env.observation_space(params), env.action_space(params)
     return env.observation_space, env.action_space
@@ -303,7 +306,7 @@ def _lives(run: Run) -> Lives:
 
 def _maker(run: Run) -> Any:
     env = envs.make(run.env_name, **run.env_settings)
-    if isinstance(env, Environment):
+    if is_jax(env):
         return env
     return lambda: envs.make(run.env_name, **run.env_settings)
 

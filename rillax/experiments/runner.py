@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from rillax.experiments.cost import Costs
 from rillax.experiments.engines import Engine
-from rillax.experiments.grid import GridCell
 from rillax.experiments.store import LOG, PROGRESS, Root
+from rillax.paper.cost import Costs
+from rillax.paper.grid import GridCell
 
 State = Literal["waiting", "running", "done", "failed", "stopped"]
 

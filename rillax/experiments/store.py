@@ -22,9 +22,9 @@ from typing import Any
 import jax
 
 import rillax
-from rillax import files
-from rillax.experiments.grid import GridCell
-from rillax.files import OutputError
+from rillax.paper.grid import GridCell
+from rillax.utils import files
+from rillax.utils.files import OutputError
 
 FORMAT = 1
 MANIFEST, LOCK = "manifest.json", ".lock"

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rillax import files
 from rillax.experiments.results import iqm
+from rillax.utils import files
 
 Scalars = dict[str, float]
 Send = Callable[[int, Scalars], None]

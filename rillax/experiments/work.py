@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rillax import files, machine
-from rillax.experiments import store, tables, timing
-from rillax.experiments.grid import GridCell, Timing, Training
+from rillax.experiments import store
 from rillax.experiments.results import write_table
 from rillax.experiments.run import Diverged, Progress, Run, train
+from rillax.paper import tables, timing
+from rillax.paper.grid import GridCell, Timing, Training
+from rillax.utils import files, machine
 
 PROGRESS_SECONDS = 1.0
 PATIENCE = 20.0

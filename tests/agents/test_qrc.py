@@ -8,8 +8,8 @@ from gymnax.environments import spaces
 
 from rillax.agents import QRC
 from rillax.envs import MemoryChain
+from rillax.loops.compiled import begin, live
 from rillax.networks import Architecture
-from rillax.stream import begin, live
 from tests.agents.reference import leaves
 from tests.agents.reference_qrc import ReferenceQRC
 

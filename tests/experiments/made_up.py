@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pyarrow as pa
 
-from rillax import files
-from rillax.experiments import grid, store
+from rillax.experiments import store
 from rillax.experiments.results import Bins, write_table
-from rillax.stream import Tally
+from rillax.loops.compiled import Tally
+from rillax.paper import grid
+from rillax.utils import files
 
 
 def prepare(root, preset="paper"):

@@ -7,8 +7,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from rillax import cli
-from rillax.experiments import claims, collect, figures, grid, report, store
+from rillax.cli import main as cli
+from rillax.experiments import store
+from rillax.paper import claims, collect, figures, grid, report
 from tests.experiments.made_up import finish, prepare, whole_paper
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from rillax import envs
 from rillax.agents import QRC, StreamAC
-from rillax.experiments import grid, presets, tables
+from rillax.paper import grid, presets, tables
 
 # Section and appendix of the paper, read by eye: cells of each figure, frames of a run, seeds.
 FIG1B_LENGTHS = [2, 4, 8, 16, 32, 48, 64, 128]

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from rillax.experiments.order import Study, slope, table
+from rillax.paper.order import Study, slope, table
 
 pytestmark = pytest.mark.slow
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rillax.experiments import collect, report
+from rillax.paper import collect, report
 from tests import browser
 from tests.experiments.made_up import whole_paper
 

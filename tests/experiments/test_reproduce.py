@@ -16,10 +16,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from rillax import checkpoint, cli, files
-from rillax.experiments import cost, engines, grid, runner, store
+from rillax.cli import main as cli
+from rillax.experiments import engines, runner, store
 from rillax.experiments import run as run_module
 from rillax.experiments.work import Options, work
+from rillax.paper import cost, grid
+from rillax.utils import checkpoint, files
 from tests.experiments.made_up import finish, prepare
 
 CELLS = ["fig1b/L2-feedforward", "fig1b/L4-feedforward"]

@@ -4,9 +4,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from rillax import files
 from rillax.experiments.results import Bins, iqm, standard_error
-from rillax.stream import Tally
+from rillax.loops.compiled import Tally
+from rillax.utils import files
 
 
 def tally(frames, episodes, returns, error=0.0):

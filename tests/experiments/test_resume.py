@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from rillax import checkpoint, cli
 from rillax.agents import QRC
+from rillax.cli import main as cli
 from rillax.experiments.run import CHECKPOINT, LAST_GOOD, Run, train
 from rillax.networks import Architecture
+from rillax.utils import checkpoint
 
 PPO = ["--rollout", "6", "--minibatches", "3", "--environments", "3"]
 """Short rollouts: when the first checkpoint is written, after 25 frames, one has been learned from

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from rillax import cli
+from rillax.cli import main as cli
 from rillax.experiments import trackers
 from rillax.experiments.results import iqm
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rillax.agents import AGENTS
-from rillax.names import choose
 from rillax.networks import Architecture
+from rillax.utils.names import choose
 
 NETWORK: Mapping[str, Any] = {"width": 64, "hidden": 192, "sparsity": 0.9}
 """The text of Appendix A, repeated by every table: MLP width, RTU units, sparse initialisation."""

@@ -8,9 +8,9 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from rillax import files
-from rillax.experiments.collect import Done, Results
 from rillax.experiments.results import iqm, standard_error
+from rillax.paper.collect import Done, Results
+from rillax.utils import files
 
 # Colours that stay apart in grey and for colour-blind readers; line styles repeat the difference.
 STYLES = [("#0072B2", "-"), ("#D55E00", "--"), ("#555555", ":"), ("#009E73", "-.")]

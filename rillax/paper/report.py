@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rillax.experiments import claims, figures, grid
-from rillax.experiments.claims import Verdict
-from rillax.experiments.collect import Results, summary
-from rillax.experiments.grid import Timing, Training
 from rillax.experiments.run import shown
+from rillax.paper import claims, figures, grid
+from rillax.paper.claims import Verdict
+from rillax.paper.collect import Results, summary
+from rillax.paper.grid import Timing, Training
 
 SIGNS = {"pass": "✓", "fail": "✗", "not yet run": "○"}
 NARROW = 2

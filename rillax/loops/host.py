@@ -2,8 +2,8 @@
 
 ``JaxLives`` runs inside compiled loops. ``HostLives`` runs S Gymnasium environments and one
 agent over S seeds, in a compiled loop too: each frame learns from the last transition, chooses
-the next actions, and asks the environments (``rillax.asking``), so that nothing but observations
-and actions crosses over.
+the next actions, and asks the environments (``rillax._jax.callbacks``), so that nothing but
+observations and actions crosses over.
 """
 
 from collections.abc import Sequence
@@ -15,17 +15,29 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
-from gymnax.environments.environment import Environment
 
-from rillax import agents, checkpoint, inputs, machine, spaces
+from rillax import agents, spaces
+from rillax._jax.callbacks import Letter, ask
+from rillax._jax.kernels import Program, one_kernel
 from rillax.agents import PPO
-from rillax.asking import Letter, ask
+from rillax.envs.environment import Environment, is_jax
 from rillax.envs.snapshot import restore, snapshot
-from rillax.inputs import BadInput, OnBadInput
-from rillax.kernels import Program, one_kernel
-from rillax.packing import Packing
-from rillax.rollouts import HostRollouts, JaxRollouts
-from rillax.stream import Agent, Tally, as_it_is, begin, go_on, is_sick, keys, loop, no_tally
+from rillax.loops import inputs
+from rillax.loops.compiled import (
+    Agent,
+    Tally,
+    as_it_is,
+    begin,
+    go_on,
+    is_sick,
+    keys,
+    loop,
+    no_tally,
+)
+from rillax.loops.inputs import BadInput, OnBadInput
+from rillax.loops.packing import Packing
+from rillax.loops.rollouts import HostRollouts, JaxRollouts
+from rillax.utils import checkpoint, machine
 
 Arrays = dict[str, np.ndarray]
 _DIVERGED = "diverged"
@@ -62,10 +74,10 @@ def make_lives(
     """
     make_env = (lambda: env) if isinstance(env, gymnasium.Env) else env
     if isinstance(agent, PPO):
-        if isinstance(env, Environment):
+        if is_jax(env):
             return JaxRollouts(agent, env, seeds)
         return HostRollouts(agent, make_env, seeds, on_bad_input)
-    if isinstance(env, Environment):
+    if is_jax(env):
         return JaxLives(agent, env, seeds)
     return HostLives(agent, [make_env() for _ in seeds], seeds, on_bad_input)
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal, get_args
 
-from rillax.experiments.tables import CONTINUOUS, DISCRETE, SEEDS, TABLES, HyperTable
-from rillax.names import choose
+from rillax.paper.tables import CONTINUOUS, DISCRETE, SEEDS, TABLES, HyperTable
+from rillax.utils.names import choose
 
 Preset = Literal["paper", "rillax"]
 

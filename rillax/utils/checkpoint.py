@@ -14,7 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from rillax import files
+from rillax.utils import files
 
 VERSION = 1
 MAGIC = b"rillax checkpoint\n"

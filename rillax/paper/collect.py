@@ -14,12 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rillax import files
-from rillax.experiments import grid, store
-from rillax.experiments.grid import GridCell, Timing
+from rillax.experiments import store
 from rillax.experiments.results import FINAL, iqm, number, standard_error
-from rillax.files import OutputError
-from rillax.names import choose
+from rillax.paper import grid
+from rillax.paper.grid import GridCell, Timing
+from rillax.utils import files
+from rillax.utils.files import OutputError
+from rillax.utils.names import choose
 
 KEPT = ("seed", "frame", "episodes", "return", "length", "width", "milliseconds")
 STALENESS = "staleness"

@@ -1,7 +1,7 @@
 """How staleness grows with the size of the updates, without and with a correction.
 
 A linear RTU reads random inputs while its parameters take random steps of a given size; at the end
-the carried S is compared with a replay. ``python -m rillax.experiments.order`` draws the picture in
+the carried S is compared with a replay. ``python -m rillax.paper.order`` draws the picture in
 docs/staleness.md.
 """
 
@@ -18,9 +18,10 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from rillax import files, staleness
+from rillax import staleness
 from rillax.cells import Correction, LinearRTU
-from rillax.experiments.figures import STYLES
+from rillax.paper.figures import STYLES
+from rillax.utils import files
 
 Walk = Literal["random", "persistent", "straight"]
 """How one step relates to the one before: not at all, nearly the same, the same."""

@@ -4,8 +4,8 @@ from typing import Any
 
 from rillax import envs
 from rillax.agents import AGENTS, PPO, QRC, StreamAC
-from rillax.experiments import tables
-from rillax.names import choose
+from rillax.paper import tables
+from rillax.utils.names import choose
 
 Agent = QRC | StreamAC | PPO
 

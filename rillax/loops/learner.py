@@ -6,10 +6,12 @@ from typing import Any, Self
 import jax
 import numpy as np
 
-from rillax import agents, checkpoint, inputs, spaces
-from rillax.inputs import BadInput, OnBadInput, as_observation, what_is_wrong
-from rillax.kernels import Program, one_kernel
-from rillax.packing import Packing
+from rillax import agents, spaces
+from rillax._jax.kernels import Program, one_kernel
+from rillax.loops import inputs
+from rillax.loops.inputs import BadInput, OnBadInput, as_observation, what_is_wrong
+from rillax.loops.packing import Packing
+from rillax.utils import checkpoint
 
 __all__ = ["BadInput", "Learner"]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rillax.experiments.grid import GridCell, Timing, Training
+from rillax.paper.grid import GridCell, Timing, Training
 
 NUMBERS = 250_000
 """About what two networks of 64-192-64 with traces and sensitivities hold."""
@@ -33,7 +33,7 @@ def kind(job: Training) -> str:
 
 def measured() -> dict[str, Any]:
     """``floors`` per frame and seed of each kind, and the seconds until a cell's first frame."""
-    return json.loads(resources.files("rillax.experiments").joinpath("rates.json").read_text())
+    return json.loads(resources.files("rillax.paper").joinpath("rates.json").read_text())
 
 
 def touch(numbers: np.ndarray) -> None:

@@ -15,11 +15,10 @@ from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 from rich.table import Table
 
-from rillax import envs, machine
+from rillax import envs
 from rillax.agents import AGENTS
-from rillax.checkpoint import CheckpointError
-from rillax.commands import COMMANDS
-from rillax.experiments import figures, presets
+from rillax.cli.reproduce import COMMANDS
+from rillax.cli.terminal import INTERRUPTED, console, fail, interruptible, parse, say
 from rillax.experiments.run import (
     CHECKPOINT,
     Diverged,
@@ -31,11 +30,13 @@ from rillax.experiments.run import (
     shown,
     train,
 )
-from rillax.files import OutputError
-from rillax.names import choose
 from rillax.networks import Architecture, CellName, Gradient
+from rillax.paper import figures, presets
 from rillax.staleness import Replay
-from rillax.terminal import INTERRUPTED, console, fail, interruptible, parse, say
+from rillax.utils import machine
+from rillax.utils.checkpoint import CheckpointError
+from rillax.utils.files import OutputError
+from rillax.utils.names import choose
 
 DIVERGED = 3
 

@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 
-from rillax.experiments import grid
-from rillax.experiments.collect import Done, Results
 from rillax.experiments.results import iqm, standard_error
+from rillax.paper import grid
+from rillax.paper.collect import Done, Results
 
 Outcome = Literal["pass", "fail", "not yet run"]
 Check = Callable[["Reader"], tuple[bool, str]]

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import jax.numpy as jnp
 import numpy as np
-from gymnax.environments.environment import Environment
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from rillax import agents, envs
-from rillax.kernels import Program, one_kernel
+from rillax._jax.kernels import Program, one_kernel
+from rillax.envs.environment import Environment
 
 Count = Array | np.ndarray
 

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from rillax._jax.kernels import kept, once
 from rillax.cells import (
     GRU,
     LSTM,
@@ -28,8 +29,7 @@ from rillax.cells import (
     past,
     remember,
 )
-from rillax.kernels import kept, once
-from rillax.names import choose
+from rillax.utils.names import choose
 
 Activation = Literal["leaky_relu", "tanh"]
 CellName = Literal["rtu", "rtu_nonlinear", "gru", "lstm", "feedforward"]

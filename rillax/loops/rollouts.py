@@ -14,16 +14,18 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
-from gymnax.environments.environment import Environment
 from jaxtyping import Array, Int, PRNGKeyArray
 
-from rillax import checkpoint, inputs, spaces
+from rillax import spaces
 from rillax.agents import PPO, PPOState, Sample
 from rillax.agents.ppo import PLAYING
+from rillax.envs.environment import Environment
 from rillax.envs.snapshot import restore, snapshot
-from rillax.inputs import BadInput, OnBadInput
-from rillax.packing import Packing
-from rillax.stream import Life, Tally, is_sick, keys
+from rillax.loops import inputs
+from rillax.loops.compiled import Life, Tally, is_sick, keys
+from rillax.loops.inputs import BadInput, OnBadInput
+from rillax.loops.packing import Packing
+from rillax.utils import checkpoint
 
 Arrays = dict[str, np.ndarray]
 T = TypeVar("T")

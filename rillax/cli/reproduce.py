@@ -14,13 +14,14 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from rillax import files
-from rillax.experiments import collect, cost, engines, figures, grid, report, runner, trackers
+from rillax.cli.terminal import INTERRUPTED, console, interruptible, parse, say
+from rillax.experiments import engines, runner, trackers
 from rillax.experiments.run import shown
 from rillax.experiments.store import Root
 from rillax.experiments.work import Options
-from rillax.names import choose
-from rillax.terminal import INTERRUPTED, console, interruptible, parse, say
+from rillax.paper import collect, cost, figures, grid, report
+from rillax.utils import files
+from rillax.utils.names import choose
 
 FAILED = 1
 OUT = Path("runs/paper")
