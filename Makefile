@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary -c constraints.txt
 
-.PHONY: install run test test-all lint bench clean
+.PHONY: install run test test-all smoke lint bench clean
 install: $(VENV)/.run
 
 $(BIN)/python:
@@ -34,8 +34,11 @@ test: lint
 test-all: lint
 	@$(BIN)/pytest -n 2
 
+smoke:
+	@.ci/smoke
+
 bench: install
 	@$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis bench.json
+	rm -rf $(VENV) .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis bench.json

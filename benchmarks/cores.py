@@ -10,19 +10,19 @@ import sys
 import time
 
 from benchmarks.steps import AGENTS, ENV
-from rillax.loops.host import JaxLives
+from rillax.loops.compiled import CompiledLoop
 
 SEEDS, FRAMES, TURNS = 6, 4000, 3
 
 
 def frames_per_second(agent: str) -> float:
     """Of all seeds together, in this process."""
-    lives = JaxLives(AGENTS[agent], ENV, list(range(SEEDS)))
-    lives.run(FRAMES)
+    loop = CompiledLoop(AGENTS[agent], ENV, list(range(SEEDS)))
+    loop.run(FRAMES)
     rates = []
     for _ in range(3):
         started = time.perf_counter()
-        lives.run(FRAMES)
+        loop.run(FRAMES)
         rates.append(SEEDS * FRAMES / (time.perf_counter() - started))
     return statistics.median(rates)
 

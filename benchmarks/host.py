@@ -4,13 +4,14 @@ from typing import Any
 
 import gymnasium
 import jax
+from rillax.paper.timing import microseconds_per_frame
 
 from rillax import envs
 from rillax._jax.kernels import Program, one_kernel
 from rillax.envs.snapshot import restore, snapshot
-from rillax.loops.host import HostLives, transition
+from rillax.loops.host import HostLoop
+from rillax.loops.host_envs import transition
 from rillax.paper import presets
-from rillax.paper.timing import microseconds_per_frame
 
 
 class Recorded(gymnasium.Wrapper):
@@ -24,17 +25,17 @@ class Recorded(gymnasium.Wrapper):
 
 
 def host_loop(name: str = "HalfCheetah-P", warm: int = 2000) -> dict[str, float]:
-    """The simulator alone lives the loop's frames again: some movements cost more than others."""
+    """The simulator alone repeats the loop's frames: some movements cost more than others."""
     agent = presets.paper("stream_ac", name, 1)
     env, twin = Recorded(envs.make(name)), envs.make(name)
-    lives = HostLives(agent, [env], [0])
+    loop = HostLoop(agent, [env], [0])
     twin.reset(seed=0)
     beginning: Any = None
 
-    def live(frames: int) -> Any:
+    def run(frames: int) -> Any:
         nonlocal beginning
         beginning, env.actions = snapshot(env.env), []
-        return lives.run(frames)
+        return loop.run(frames)
 
     def simulate(frames: int) -> None:
         for t in range(frames):
@@ -45,26 +46,26 @@ def host_loop(name: str = "HalfCheetah-P", warm: int = 2000) -> dict[str, float]
             if terminated or truncated:
                 twin.reset()
 
-    live(warm)
-    last = jax.device_put(lives.pending)
+    run(warm)
+    last = jax.device_put(loop.envs.outcomes)
 
     def one(state: Any, t: Any) -> Any:
         state, _ = agent.learn(state, t.reward, t.final, t.terminated, t.truncated)
         return agent.act(state, t.observation)[0]
 
-    def step(state: Any, answers: Any) -> Any:
-        return jax.vmap(one)(state, transition(answers))
+    def step(state: Any, outcomes: Any) -> Any:
+        return jax.vmap(one)(state, transition(outcomes))
 
     def scan(step: Any) -> Any:
-        return lambda state, answers, frames: jax.lax.fori_loop(
-            0, frames, lambda _, state: step(state, answers), state
+        return lambda state, outcomes, frames: jax.lax.fori_loop(
+            0, frames, lambda _, state: step(state, outcomes), state
         )
 
     think = Program(scan(one_kernel(step)), scan(step), donate=())
-    start = jax.tree.map(lambda leaf: leaf.copy(), lives.agent_state())
+    start = jax.tree.map(lambda leaf: leaf.copy(), loop.agent_state())
     times = microseconds_per_frame(
         {
-            "loop": live,
+            "loop": run,
             "environment": simulate,
             "agent": lambda frames: think(start, last, frames),
         },

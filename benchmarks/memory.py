@@ -10,6 +10,7 @@ from gymnasium.spaces import Box, Discrete
 
 from rillax import Learner
 from rillax.agents import StreamAC
+from rillax.cells import RTU
 from rillax.networks import Architecture
 
 FIRST, LAST = 50_000, 500_000
@@ -22,7 +23,7 @@ def resident_mb() -> float:
 
 
 def main() -> None:
-    agent = StreamAC(network=Architecture(width=16, hidden=16))
+    agent = StreamAC(network=Architecture(cell=RTU(16), width=16))
     learner = Learner(agent, Box(-np.inf, np.inf, (4,)), Discrete(2))
     rng = np.random.default_rng(0)
     sizes = {}

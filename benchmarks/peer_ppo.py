@@ -10,6 +10,7 @@ the figures). The peer's interpreter need not have rillax, nor ours the peer: ea
 it needs when it begins.
 """
 
+import dataclasses
 import os
 import statistics
 import subprocess
@@ -19,7 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 Loop = Callable[[int], None]
-"""Plays and learns for so many rollouts."""
+"""Plays and learns for this many rollouts."""
 SETTINGS: dict[str, dict[str, Any]] = {
     "CartPole-v1": {
         "environments": 1,
@@ -43,7 +44,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
 }
 OURS = {"CartPole-v1": "CartPole-v1", "HalfCheetah-v5": "HalfCheetah-F"}
-CELLS = {"CartPole-v1": ["feedforward"], "HalfCheetah-v5": ["feedforward", "rtu"]}
+MEMORIES = {"CartPole-v1": ["feedforward"], "HalfCheetah-v5": ["feedforward", "rtu"]}
 ROUNDS, SECONDS = 7, 2.0
 """Turns that each side has, and how long one is at least."""
 
@@ -135,26 +136,25 @@ def served(python: str, env: str) -> Loop:
     return loop
 
 
-def ours(env: str, cell: Any) -> Loop:
+def ours(env: str, cell: str) -> Loop:
     """Our agent, as ``rillax train`` runs it with one seed."""
     import jax
 
     from rillax import envs
-    from rillax.agents import PPO
-    from rillax.loops.host import make_lives
-    from rillax.networks import Architecture
-    from rillax.paper import presets
+    from rillax.cells import CELLS
+    from rillax.loops import make_loop
+    from rillax.paper import jobs, presets
 
     its: dict[str, Any] = {k: v for k, v in SETTINGS[env].items() if k != "anneal"}
     name = OURS[env]
-    _, network = presets.settings_for("ppo", name, 1)
-    agent = PPO(network=Architecture(**{**network, "cell": cell}), **its)
+    plain = presets.paper("ppo", name, 1)
+    agent = jobs.with_cell(dataclasses.replace(plain, **its), CELLS[cell]())
     world = envs.make(name) if name == "CartPole-v1" else lambda: envs.make(name)
-    lives = make_lives(agent, world, [0])
+    played = make_loop(agent, world, [0])
 
     def loop(rollouts: int) -> None:
-        lives.run(rollouts * agent.frames)
-        jax.block_until_ready(lives.agent_state())
+        played.run(rollouts * agent.frames)
+        jax.block_until_ready(played.agent_state())
 
     return loop
 
@@ -163,7 +163,7 @@ def compare(python: str) -> None:
     """Print time per frame and its ratio, the median over rounds, all on one core."""
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     for env, its in SETTINGS.items():
-        loops = {"peer": served(python, env)} | {cell: ours(env, cell) for cell in CELLS[env]}
+        loops = {"peer": served(python, env)} | {cell: ours(env, cell) for cell in MEMORIES[env]}
         rollouts = {name: _rollouts_that_fill(loop) for name, loop in loops.items()}
         rounds = [
             {name: _time(loop, rollouts[name]) for name, loop in loops.items()}
@@ -181,7 +181,7 @@ def compare(python: str) -> None:
 
 
 def _rollouts_that_fill(loop: Loop) -> int:
-    """So many that take SECONDS; compiles first."""
+    """How many take SECONDS; compiles first."""
     loop(1)
     return max(1, round(SECONDS / _time(loop, 1)))
 

@@ -10,10 +10,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from gymnax.environments.environment import Environment
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from rillax.envs import make
+from rillax.envs.environment import Environment
 from rillax.envs.popgym import GAMES
 
 EPISODES, BATCH = 10_000, 500

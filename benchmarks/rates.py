@@ -1,10 +1,11 @@
 # ruff: noqa: E402
-"""``python -m benchmarks.rates``: what a frame of each kind of cell costs, in floors.
+"""``python -m benchmarks.rates``: what a frame of each kind of job costs, in floors.
 
-Writes ``rillax/paper/rates.json``, from which ``rillax reproduce --dry-run`` estimates. Kinds
-that are already there are measured again only with ``--all``.
+It writes ``rillax/experiments/rates.json``, from which ``rillax reproduce --dry-run`` estimates.
+Kinds that are already there are measured again only with ``--all``.
 """
 
+import dataclasses
 import json
 import math
 import os
@@ -14,47 +15,33 @@ import time
 from pathlib import Path
 from typing import Any
 
-# One core, as a worker has, before importing gymnax makes JAX's threads.
+# One core, as a worker has, before importing rillax makes JAX's threads.
 os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
-from gymnax.environments.environment import Environment
-
-from rillax import envs
-from rillax.agents import PPO
-from rillax.loops.host import Lives, make_lives
-from rillax.paper import cost, grid, tables
-from rillax.staleness import MeasuredLives
+from rillax.experiments import Run, cost
+from rillax.experiments.training import make_run_loop
+from rillax.paper import figures
 
 PATH = Path(cost.__file__).with_name("rates.json")
 FRAMES = 3000
 
 
-def floors(job: grid.Training) -> tuple[float, float]:
+def floors(run: Run) -> tuple[float, float]:
     """Floors per frame and seed, and the seconds until the first frame."""
     started = time.process_time()
-    agent = tables.build(job.agent, job.settings, job.network)
-
-    def make() -> Any:
-        return envs.make(job.env, **job.env_settings)
-
-    env = make()
-    seeds = 1 if isinstance(agent, PPO) else job.seeds
-    where = env if isinstance(env, Environment) else make, list(range(seeds))
-    lives: Lives
-    if job.staleness is None:
-        lives = make_lives(agent, *where)
-    else:
-        lives = MeasuredLives(agent, *where, interval=job.staleness)
-    lives.run(1)
+    rollout = getattr(run.agent, "frames", None)
+    seeds = run.seeds if rollout is None else 1
+    loop = make_run_loop(dataclasses.replace(run, seeds=seeds))
+    loop.run(1)
     start = time.process_time() - started  # on one core of its own
     # The best of several stretches: others may be using the machine. A stretch has in it all that
     # happens now and then, a rollout's update or a measurement.
-    stretch = agent.frames if isinstance(agent, PPO) else job.staleness or 20
-    lives.run(stretch)
+    stretch = rollout or run.staleness or 20
+    loop.run(stretch)
     best = math.inf
     for _ in range(max(3, FRAMES // stretch)):
         before = time.perf_counter()
-        lives.run(stretch)
+        loop.run(stretch)
         best = min(best, (time.perf_counter() - before) / stretch)
     return 1e6 * best / seeds / cost.floor(), start
 
@@ -64,12 +51,12 @@ def main() -> None:
     result = {} if "--all" in sys.argv else dict(known.get("floors", {}))
     starts = []
     for preset in ("paper", "rillax"):
-        for cell in grid.cells_of(grid.figures(preset)):
-            if not isinstance(cell.work, grid.Training) or cost.kind(cell.work) in result:
+        for job in figures.jobs_of(figures.figures(preset)):
+            if not isinstance(job.work, Run) or cost.kind(job.work) in result:
                 continue
-            kind = cost.kind(cell.work)
+            kind = cost.kind(job.work)
             try:
-                result[kind], start = floors(cell.work)
+                result[kind], start = floors(job.work)
             except (ValueError, ModuleNotFoundError) as missing:
                 print(f"{kind}: not measured: {missing}", flush=True)
                 continue

@@ -1,6 +1,5 @@
 """A step of each agent against the floor, over widths and seeds, on one core."""
 
-import dataclasses
 import time
 from collections.abc import Callable
 from typing import Any, get_args
@@ -8,14 +7,15 @@ from typing import Any, get_args
 import gymnasium
 import jax
 import numpy as np
+from rillax.paper.timing import microseconds_per_frame
 
 from benchmarks.floor import like, touch
 from rillax import Learner, envs
 from rillax.agents import QRC, StreamAC
 from rillax.cells import Correction
-from rillax.loops.host import JaxLives
+from rillax.loops.compiled import CompiledLoop
 from rillax.networks import streams
-from rillax.paper.timing import microseconds_per_frame
+from rillax.utils import settings
 
 AGENTS: dict[str, Any] = {"stream_ac": StreamAC(), "qrc": QRC()}
 WIDTHS = (64, 128, 192, 256, 512, 1024)
@@ -28,16 +28,12 @@ Row = dict[str, float]
 def touched(state: Any) -> Any:
     """What changes at every step: parameters, eligibility traces, sensitivities."""
     traces = [getattr(state, n) for n in state._fields if n == "traces" or "optimiser" in n]
-    return [(s.network, s.memory.sensitivity) for s in streams(state).values()], traces
+    networks = streams(state).values()
+    return [(s.network, [m.sensitivity for m in s.memory]) for s in networks], traces
 
 
 def megabytes(tree: Any) -> float:
     return sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(tree)) / 1e6
-
-
-def with_network(agent: Any, **settings: Any) -> Any:
-    network = dataclasses.replace(agent.network, **settings)
-    return dataclasses.replace(agent, network=network)
 
 
 def against_floor(agents: dict[str, Any], seeds: int = 1) -> dict[str, Row]:
@@ -46,11 +42,11 @@ def against_floor(agents: dict[str, Any], seeds: int = 1) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     for name, agent in agents.items():
         started = time.perf_counter()
-        lives = JaxLives(agent, ENV, list(range(seeds)))
-        lives.run(1)
+        loop = CompiledLoop(agent, ENV, list(range(seeds)))
+        loop.run(1)
         compiled = time.perf_counter() - started
-        arrays = like(touched(JaxLives(agent, ENV, [0]).agent_state()))
-        loops[name] = lives.run
+        arrays = like(touched(CompiledLoop(agent, ENV, [0]).agent_state()))
+        loops[name] = loop.run
         loops[f"{name} floor"] = lambda frames, arrays=arrays: touch(arrays, frames)
         rows[name] = {"megabytes_touched": megabytes(arrays), "compile_seconds": compiled}
     times = microseconds_per_frame(loops)
@@ -62,7 +58,7 @@ def against_floor(agents: dict[str, Any], seeds: int = 1) -> dict[str, Row]:
 
 def by_width() -> dict[int, dict[str, Row]]:
     return {
-        width: against_floor({n: with_network(a, hidden=width) for n, a in AGENTS.items()})
+        width: against_floor({n: settings.change(a, units=width) for n, a in AGENTS.items()})
         for width in WIDTHS
     }
 
@@ -76,7 +72,7 @@ def corrections() -> dict[str, Row]:
     ratios = {}
     for name, agent in AGENTS.items():
         loops = {
-            correction: JaxLives(with_network(agent, correction=correction), ENV, [0]).run
+            correction: CompiledLoop(settings.change(agent, correction=correction), ENV, [0]).run
             for correction in get_args(Correction)
         }
         times = microseconds_per_frame(loops)
@@ -92,11 +88,11 @@ def learner() -> dict[str, float]:
     for name, agent in AGENTS.items():
         learner = Learner(agent, *spaces)
 
-        def live(frames: int, learner: Any = learner) -> Any:
+        def run(frames: int, learner: Any = learner) -> Any:
             for _ in range(frames):
                 learner.act(observation)
                 learner.learn(0.0, observation, False, False)
             return learner.state.key
 
-        loops[name] = live
+        loops[name] = run
     return microseconds_per_frame(loops)

@@ -10,6 +10,7 @@ import gymnasium as gym
 
 from rillax import Learner
 from rillax.agents import StreamAC
+from rillax.cells import RTU
 from rillax.networks import Architecture
 
 SAVED = Path("runs/cartpole.rillax")
@@ -18,7 +19,7 @@ env = gym.make("CartPole-v1")
 if SAVED.exists():
     learner = Learner.load(SAVED)
 else:
-    agent = StreamAC(network=Architecture(hidden=32, width=32), entropy=0.01)
+    agent = StreamAC(network=Architecture(cell=RTU(32), width=32), entropy=0.01)
     learner = Learner(agent, env.observation_space, env.action_space, on_bad_input="skip")
 
 SAVED.parent.mkdir(exist_ok=True)

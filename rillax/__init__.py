@@ -1,18 +1,61 @@
 """Streaming deep reinforcement learning under partial observability, in JAX."""
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rillax.loops.learner import BadInput, Learner
+    from rillax.agents import PPO, QRC, StreamAC
+    from rillax.cells import GRU, LSTM, RTU, FeedForward, NonlinearRTU
+    from rillax.envs import make
+    from rillax.experiments import Run, train
+    from rillax.loops import BadInput, Learner
+    from rillax.networks import Architecture
+    from rillax.updates import SGD, AdaptiveObGD, ObGD
 
 __version__ = "0.1.0"
-__all__ = ["BadInput", "Learner"]
+__all__ = [
+    "GRU",
+    "LSTM",
+    "PPO",
+    "QRC",
+    "RTU",
+    "SGD",
+    "AdaptiveObGD",
+    "Architecture",
+    "BadInput",
+    "FeedForward",
+    "Learner",
+    "NonlinearRTU",
+    "ObGD",
+    "Run",
+    "StreamAC",
+    "make",
+    "train",
+]
+
+_EXPORTS = {
+    "agents": ("PPO", "QRC", "StreamAC"),
+    "cells": ("GRU", "LSTM", "RTU", "FeedForward", "NonlinearRTU"),
+    "envs": ("make",),
+    "experiments": ("Run", "train"),
+    "loops": ("BadInput", "Learner"),
+    "networks": ("Architecture",),
+    "updates": ("SGD", "AdaptiveObGD", "ObGD"),
+}
+"""The packages, and what each of them lends to this one."""
+_HOME = {name: package for package, names in _EXPORTS.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    # Importing JAX takes a second; ``rillax --help`` need not wait for it.
-    if name in __all__:
-        from rillax.loops import learner
-
-        return getattr(learner, name)
+    # Importing JAX takes a second, and ``rillax --help`` need not wait for it.
+    if name in _EXPORTS:
+        return importlib.import_module(f"rillax.{name}")
+    if name in _HOME:
+        value = getattr(importlib.import_module(f"rillax.{_HOME[name]}"), name)
+        globals()[name] = value
+        return value
     raise AttributeError(f"module 'rillax' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_EXPORTS, "__version__"])

@@ -1,9 +1,9 @@
 """How stale is a carried sensitivity? Measured against a replay, and bounded (Appendix C).
 
 The reference S* is made afresh: the current episode, replayed from its start with the current
-recurrent parameters. ``Recorded`` keeps what a replay needs while an agent lives, ``MeasuredLives``
-replays at an interval. Both stand around an agent and its loop, which know nothing of them: a run
-that does not measure is the program it always was.
+recurrent parameters. ``Recorded`` keeps what a replay needs while an agent runs, and
+``MeasuredLoop`` replays at an interval. They wrap an agent and its loop, which know nothing of
+them: a run that does not measure is the program it always was.
 """
 
 import math
@@ -16,12 +16,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from rillax import agents
 from rillax.cells import Cell, Memory
 from rillax.envs.environment import is_jax
-from rillax.loops.compiled import Agent, Tally
-from rillax.loops.host import Arrays, JaxLives, make_lives
+from rillax.loops.compiled import CompiledLoop
 from rillax.loops.inputs import OnBadInput
-from rillax.networks import Stream, streams
+from rillax.loops.interface import Agent, Arrays, EpisodeStatistics, require_steps
+from rillax.loops.make import make_loop
+from rillax.networks import Network, Stream, streams
+from rillax.utils import checkpoint
 from rillax.utils.names import choose
 
 Replay = Literal["inputs", "observations"]
@@ -127,7 +130,7 @@ class Episode(NamedTuple):
     observations: Float[Array, "horizon ..."]
     """As the networks saw them."""
     inputs: dict[str, Float[Array, "horizon inputs"]]
-    """Of each network's cell, when they came."""
+    """Of each recurrent layer, when they came."""
     length: Int[Array, ""]
     before: dict[str, Cell]
     """Each cell before the latest update."""
@@ -136,7 +139,7 @@ class Episode(NamedTuple):
 
 
 class RecordedState(NamedTuple):
-    """An agent's state and what it has lived through in this episode."""
+    """An agent's state, and what happened in this episode."""
 
     agent: Any
     episode: Episode
@@ -160,13 +163,13 @@ class Recorded:
 
     def begin(self, state: Any) -> RecordedState:
         """Keep from the first observation on."""
-        networks = _measurable(self.agent, state)
+        layers = _measurable(self.agent, state)
         episode = Episode(
             observations=self._room(state.observation),
-            inputs={n: self._room(_encode(s, state.observation)) for n, s in networks.items()},
+            inputs={n: self._room(layer.input(state.observation)) for n, layer in layers.items()},
             length=jnp.int32(0),
-            before={n: s.network.cell for n, s in networks.items()},
-            largest={n: _no_update(s.network.cell) for n, s in networks.items()},
+            before={n: layer.cell for n, layer in layers.items()},
+            largest={n: _no_update(layer.cell) for n, layer in layers.items()},
         )
         return RecordedState(state, episode)
 
@@ -181,17 +184,17 @@ class Recorded:
         episode = episode._replace(
             observations=put(episode.observations, seen),
             inputs={
-                n: put(episode.inputs[n], _encode(s, seen))
-                for n, s in _measurable(self.agent, agent).items()
+                n: put(episode.inputs[n], layer.input(seen))
+                for n, layer in _measurable(self.agent, agent).items()
             },
             length=at + 1,
         )
         return RecordedState(agent, episode), action
 
     def learn(self, state: RecordedState, *transition: Array) -> tuple[RecordedState, Any]:
-        before = {n: s.network.cell for n, s in _measurable(self.agent, state.agent).items()}
+        before = {n: layer.cell for n, layer in _measurable(self.agent, state.agent).items()}
         agent, metrics = self.agent.learn(state.agent, *transition)
-        after = {n: s.network.cell for n, s in _measurable(self.agent, agent).items()}
+        after = {n: layer.cell for n, layer in _measurable(self.agent, agent).items()}
         first = state.episode.length == 1
         largest = {
             n: jnp.maximum(
@@ -212,8 +215,37 @@ class Recorded:
         return jnp.zeros((self.horizon, *value.shape), value.dtype)
 
 
-def _encode(stream: Stream, seen: Array) -> Float[Array, " inputs"]:
-    return stream.network.encoder(seen)
+class Layer(NamedTuple):
+    """A recurrent layer of one of an agent's networks."""
+
+    stream: Stream
+    number: int
+
+    @property
+    def cell(self) -> Cell:
+        return self.stream.network.layers[self.number]
+
+    @property
+    def memory(self) -> Memory:
+        return self.stream.memory[self.number]
+
+    def input(self, seen: Array) -> Float[Array, " inputs"]:
+        """What it took in with the latest observation."""
+        return self.stream.network.inputs(seen, self.stream.memory)[self.number]
+
+
+def layers(state: Any) -> dict[str, Layer]:
+    """The recurrent layers that carry a sensitivity, by the name of their network.
+
+    Where a network has several layers, the name ends with the layer's number.
+    """
+    found = {}
+    for name, stream in streams(state).items():
+        several = len(stream.network.layers) > 1
+        for i, memory in enumerate(stream.memory):
+            if memory.sensitivity is not None:
+                found[f"{name}_{i}" if several else name] = Layer(stream, i)
+    return found
 
 
 def _has_units(cell: Cell) -> bool:
@@ -224,15 +256,12 @@ def _no_update(cell: Cell) -> Array:
     return jnp.zeros_like(cell.nu_log) if hasattr(cell, "nu_log") else jnp.zeros(0)
 
 
-def _measurable(agent: Any, state: Any) -> dict[str, Stream]:
-    """The networks of an agent that carry a sensitivity."""
-    found = {n: s for n, s in streams(state).items() if s.memory.sensitivity is not None}
+def _measurable(agent: Any, state: Any) -> dict[str, Layer]:
+    found = layers(state)
     if not found:
-        network = agent.network
         raise ValueError(
-            "staleness is that of a carried sensitivity, and this agent carries none (cell "
-            f"{network.cell}, gradient {network.gradient}); choose the cell rtu and the gradient "
-            "rtrl"
+            "staleness is that of a carried sensitivity, and this agent carries none "
+            f"({agents.title(agent)}); choose the cell rtu and the gradient rtrl"
         )
     return found
 
@@ -245,30 +274,41 @@ def measure(state: RecordedState, mode: Replay) -> dict[str, Float[Array, ""]]:
     """
     episode, found = state.episode, {}
     whole = episode.length <= len(episode.observations)
-    for name, stream in streams(state.agent).items():
-        if name not in episode.inputs:
-            continue
-        cell, inputs = stream.network.cell, episode.inputs[name]
+    for name, layer in layers(state.agent).items():
+        cell, inputs = layer.cell, episode.inputs[name]
         if mode == "observations":
-            inputs = jax.vmap(stream.network.encoder)(episode.observations)
+            inputs = inputs_now(layer.stream.network, layer.number, episode.observations)
         reference = replay(cell, inputs, episode.length)
-        value = distance(cell, stream.memory, reference)
+        value = distance(cell, layer.memory, reference)
         found[f"staleness_{name}"] = jnp.where(whole, value, jnp.nan)
         if _has_units(cell):
             before = episode.before[name]
             constants = estimate(before, cell, replay(before, inputs, episode.length), reference)
             constants = constants._replace(update=episode.largest[name])
-            most = bound(constants, stream.network.update_every, episode.length)
+            most = bound(constants, layer.stream.network.update_every, episode.length)
             most = jnp.linalg.norm(most) / norm(cell.jacobian(reference.sensitivity))
             found[f"bound_{name}"] = jnp.where(whole, most, jnp.nan)
     return found
 
 
+def inputs_now(network: Network, layer: int, observations: Array) -> Array:
+    """What a layer would take in along an episode, with the encoder and the layers below as now."""
+    xs = jax.vmap(network.encoder)(observations)
+    for cell in network.layers[:layer]:
+
+        def one(hidden: Any, x: Array, cell: Cell = cell) -> tuple[Any, Array]:
+            hidden = cell.step(hidden, x)
+            return hidden, cell.read(hidden)
+
+        _, xs = jax.lax.scan(one, cell.initial_hidden(), xs)
+    return xs
+
+
 # ---- measuring while a run goes on
 
 
-class MeasuredLives:
-    """Lives whose staleness is measured every ``interval`` frames.
+class MeasuredLoop:
+    """A loop whose staleness is measured every ``interval`` frames.
 
     What is measured joins the metrics: its mean over the measurements since the last ``clear``, NaN
     if there was none. Wherever the calls are cut, it is measured at the same frames.
@@ -285,14 +325,17 @@ class MeasuredLives:
         mode: Replay = "inputs",
     ):
         check(interval, mode)
+        require_steps(agent, "staleness is measured in streaming agents")
         self.interval, self.seeds = interval, len(seeds)
         self._plain, self._recorded = agent, Recorded(agent, longest_episode(env))
-        self.lives = make_lives(self._recorded, env, seeds, on_bad_input)
+        self.loop = make_loop(self._recorded, env, seeds, on_bad_input)
+        # Only this kind of loop can stop keeping the episode and begin again.
+        self._compiled = self.loop if isinstance(self.loop, CompiledLoop) else None
         self._measure: Callable[[Any], Any] = jax.jit(
             lambda states: jax.vmap(lambda state: measure(state, mode))(states)
         )
         self._begin = jax.jit(jax.vmap(self._recorded.begin_late))
-        self.names = list(jax.eval_shape(self._measure, self.lives.agent_state()))
+        self.names = list(jax.eval_shape(self._measure, self.loop.agent_state()))
         self.frame = 0
         self._keep(self._keeps(1))
         self._forget()
@@ -303,33 +346,31 @@ class MeasuredLives:
         Beside Gymnasium's environments it always is.
         """
         before_next = -frame % self.interval
-        return before_next < self._recorded.horizon or not isinstance(self.lives, JaxLives)
+        return before_next < self._recorded.horizon or self._compiled is None
 
     def _keep(self, keep: bool) -> None:
         """Begin to keep the episode, or stop."""
-        lives = self.lives
-        if not isinstance(lives, JaxLives) or keep == self._is_kept():
+        if self._compiled is None or keep == self._is_kept():
             return
-        lives.parts = [
-            part._replace(agent=self._begin(part.agent) if keep else part.agent.agent)
-            for part in lives.parts
-        ]
-        lives.agent = self._recorded if keep else self._plain
+        if keep:
+            self._compiled.replace_agent(self._recorded, self._begin)
+        else:
+            self._compiled.replace_agent(self._plain, lambda state: state.agent)
 
     def _is_kept(self) -> bool:
-        return not isinstance(self.lives, JaxLives) or self.lives.agent is self._recorded
+        return self._compiled is None or self._compiled.agent is self._recorded
 
     def _forget(self) -> None:
         self.sums = {name: np.zeros(self.seeds) for name in self.names}
         self.counts = {name: np.zeros(self.seeds) for name in self.names}
 
     def clear(self) -> None:
-        self.lives.clear()
+        self.loop.clear()
         self._forget()
 
-    def run(self, frames: int) -> Tally:
+    def run(self, frames: int) -> EpisodeStatistics:
         last = self.frame + frames
-        tally = self.lives.run(0) if frames == 0 else None
+        statistics = self.loop.run(0) if frames == 0 else None
         while self.frame < last:
             # Up to the next measurement, or to where the episode begins or ceases to be kept.
             keep, stretch = self._keeps(self.frame + 1), self.interval - self.frame % self.interval
@@ -337,47 +378,47 @@ class MeasuredLives:
                 stretch -= self._recorded.horizon
             stretch = min(last - self.frame, stretch)
             self._keep(keep)
-            tally = self.lives.run(stretch)
+            statistics = self.loop.run(stretch)
             self.frame += stretch
             if self.frame % self.interval == 0:
                 self._look()
-        assert tally is not None
+        assert statistics is not None
         with np.errstate(invalid="ignore"):
-            # The reader of a tally divides by its frames.
-            means = {n: tally.frames * self.sums[n] / self.counts[n] for n in self.names}
-        return tally._replace(metrics={**tally.metrics, **means})
+            # Whoever reads the statistics divides by the frames.
+            means = {n: statistics.frames * self.sums[n] / self.counts[n] for n in self.names}
+        return statistics._replace(metrics={**statistics.metrics, **means})
 
     def _look(self) -> None:
-        for name, value in jax.device_get(self._measure(self.lives.agent_state())).items():
+        for name, value in jax.device_get(self._measure(self.loop.agent_state())).items():
             seen = np.isfinite(value)
             self.sums[name] = self.sums[name] + np.where(seen, value, 0)
             self.counts[name] = self.counts[name] + seen
 
     def save(self) -> Arrays:
-        arrays = {f"lives/{k}": v for k, v in self.lives.save().items()}
+        arrays = {f"loop/{k}": v for k, v in self.loop.save().items()}
         arrays |= {f"sums/{k}": v for k, v in self.sums.items()}
         arrays |= {f"counts/{k}": v for k, v in self.counts.items()}
         return arrays | {"frame": np.asarray(self.frame), "keeps": np.asarray(self._is_kept())}
 
     def restore(self, arrays: Arrays, what: str) -> None:
         def under(prefix: str) -> Arrays:
-            return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+            return checkpoint.under(prefix, arrays)
 
         self.frame = int(arrays["frame"])
         self._keep(bool(arrays["keeps"]))
-        self.lives.restore(under("lives/"), what)
+        self.loop.restore(under("loop/"), what)
         self.sums, self.counts = under("sums/"), under("counts/")
 
     def agent_state(self) -> Any:
-        state = self.lives.agent_state()
-        return state.agent if isinstance(state, RecordedState) else state
+        state = self.loop.agent_state()
+        return state.agent if self._is_kept() else state
 
 
 def check(interval: int, mode: str) -> None:
     """Raise an error that says what is wrong with how staleness is to be measured."""
     choose("replay", mode, get_args(Replay))
     if interval < 1:
-        raise ValueError(f"staleness is measured every so many frames, at least 1, got {interval}")
+        raise ValueError(f"staleness must be an interval of at least 1 frame, got {interval}")
 
 
 def longest_episode(env: Any) -> int:

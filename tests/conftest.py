@@ -11,9 +11,10 @@ os.environ.setdefault(
 )
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 
-import jax
 import pytest
 from hypothesis import settings
+
+from rillax._jax import enable_x64
 
 settings.register_profile("rillax", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("rillax")
@@ -22,5 +23,5 @@ settings.load_profile("rillax")
 @pytest.fixture
 def x64():
     """Double precision for the length of one test."""
-    with jax.enable_x64(True):
+    with enable_x64(True):
         yield

@@ -20,7 +20,7 @@ def saved(tmp_path):
 
 def test_what_is_saved_comes_back_to_the_bit(saved):
     arrays, meta = checkpoint.load(saved)
-    assert meta == {"version": 1, "kind": "test", "answer": [1, None, "a"]}
+    assert meta == {"version": 2, "kind": "test", "answer": [1, None, "a"]}
     tree = checkpoint.unflatten(TREE, arrays, "x")
     np.testing.assert_array_equal(tree["w"], TREE["w"])
     assert tree["n"] == 7
@@ -82,4 +82,7 @@ def test_another_version_and_another_agent_are_refused(tmp_path, saved):
     path = tmp_path / "v"
     checkpoint.save(path, {}, {"version": 99})
     with pytest.raises(CheckpointError, match="version 99"):
+        checkpoint.load(path)
+    checkpoint.save(path, {}, {"version": 1})
+    with pytest.raises(CheckpointError, match=r"version 1 was written by rillax 0\.1$"):
         checkpoint.load(path)

@@ -10,7 +10,9 @@ import time
 import pyarrow.parquet as pq
 import pytest
 
+from rillax._jax import kernels
 from rillax.cli import main as cli
+from rillax.cli import terminal
 
 TINY = ["--length", "3", "--width", "8", "--hidden", "6"]
 
@@ -19,7 +21,8 @@ def train(*flags):
     return ["train", *TINY, *flags]
 
 
-def test_train_writes_what_it_says(tmp_path, capsys):
+def test_train_writes_what_it_says(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(kernels, "why_slow", lambda: "told so [by a test]", raising=False)
     out = tmp_path / "x"
     cli.main(train("--frames", "500", "--seeds", "2", "--seed", "4", "--out", str(out)))
     assert {p.name for p in out.iterdir()} == {
@@ -29,10 +32,10 @@ def test_train_writes_what_it_says(tmp_path, capsys):
         "summary.json",
         "checkpoint.rillax",
     }
-    config = json.loads((out / "config.json").read_text())
-    assert config["env_settings"] == {"length": 3}
-    assert config["settings"]["network"]["hidden"] == 6
-    assert config["settings"]["epsilon_frames"] == 50  # a tenth of the run
+    run = json.loads((out / "config.json").read_text())["run"]
+    assert run["env_settings"] == {"length": 3}
+    assert run["agent"]["network"]["layers"][0]["units"] == 6
+    assert run["agent"]["epsilon_frames"] == 50  # a tenth of the run
     summary = json.loads((out / "summary.json").read_text())
     assert (summary["frames"], summary["seeds"], summary["complete"]) == (500, 2, True)
     assert len(summary["final_return_per_seed"]) == 2
@@ -45,7 +48,10 @@ def test_train_writes_what_it_says(tmp_path, capsys):
     assert (out / "curve.png").read_bytes().startswith(b"\x89PNG")
     printed = capsys.readouterr().out
     assert "final return" in printed
+    assert "(IQM of 2 seeds)" in printed
     assert str(out) in printed.replace("\n", "")
+    slow = "running without the fast kernels: told so [by a test]"
+    assert printed.splitlines().count(slow) == 1
 
     # A second run does not write over the first by accident.
     with pytest.raises(SystemExit, match="2"):
@@ -67,7 +73,21 @@ def test_train_writes_what_it_says(tmp_path, capsys):
         (["--frames", "many"], ["--frames", "many"]),
         (["--seeds", "-1"], ["seeds must be at least 1"]),
         (["--clip-at", "there"], ["'there'", "none", "update", "gradient"]),
-        (["--lenght", "8"], ["--lenght"]),
+        (["--lenght", "8"], ["unknown flag --lenght", "did you mean --length?"]),
+        (["--cell", "gru", "--r-min", "0.9"], ["unknown flag --r-min", "--cell gru --help"]),
+        (["--frames"], ["--frames needs a value"]),
+        (["--frames", "1.5"], ["--frames: '1.5' is not a whole number"]),
+        (["--discount", "high"], ["--discount: 'high' is not a number"]),
+        (["--layers", "0"], ["layers must be at least 1, got 0"]),
+        (["--q", "rmsprop"], ["unknown step-size rule 'rmsprop'", "sgd, obgd, adaptive_obgd"]),
+        (["--q", "adaptive_obgd"], ["AdaptiveObGD cannot be the rule q of qrc"]),
+        (["--kappa", "2", "--clip-at", "update"], ["--kappa", "--clip-at update"]),
+        (["--agent", "nowhere:Mine"], ["there is no module nowhere"]),
+        (["--agent", "json:Mine"], ["there is no Mine in json"]),
+        (["--agent", "json:dumps"], ["json:dumps cannot be the agent", "not a dataclass"]),
+        (["--encoder", "mine"], ["--encoder", "module:Name"]),
+        (["--env-arg", "8"], ["--env-arg takes key=value", "got '8'"]),
+        (["--resume", "x"], ["unknown flag --out", "--resume takes a directory"]),
         (["--out", "/dev/null/x"], ["cannot write to /dev/null/x", "--out"]),
         (["--env", "CartPole-v1", "--length", "8"], ["CartPole-v1", "length"]),
         (["--env", "Pendulum-v1"], ["Discrete action space"]),
@@ -85,6 +105,20 @@ def test_bad_input_gets_one_clear_line(flags, words, tmp_path, capsys):
     for word in words:
         assert word in error
     assert not (tmp_path / "x").exists()
+
+
+def test_a_command_that_is_not_there(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["trian"])
+    error = capsys.readouterr().err
+    assert error.startswith("rillax: unknown command 'trian'; did you mean train?")
+    assert error.count("\n") == 1
+
+
+def test_nothing_is_said_of_kernels_that_are_fast(capsys, monkeypatch):
+    monkeypatch.setattr(kernels, "why_slow", lambda: None, raising=False)
+    terminal.say_if_slow()
+    assert capsys.readouterr().out == ""
 
 
 def test_lists(capsys):

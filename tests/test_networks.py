@@ -6,7 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rillax.networks import Architecture, layer_norm, learn, sparse_linear, split, start
+from rillax.cells import RTU
+from rillax.layers import layer_norm, sparse_linear
+from rillax.networks import Architecture, hiddens, learn, split, start
 
 
 @pytest.mark.parametrize(
@@ -35,7 +37,7 @@ def test_layer_norm():
 def test_the_papers_sizes_are_the_defaults():
     network = Architecture().build(jax.random.key(0), (3,), 2)
     assert network.encoder.linear.weight.shape == (64, 3)
-    assert network.cell.B_real.shape == (192, 64)
+    assert network.layers[0].B_real.shape == (192, 64)
     assert network.head.block.linear.weight.shape == (64, 384)
     assert network.head.linear.weight.shape == (2, 64)
 
@@ -56,17 +58,19 @@ def brought(key, shape):
 
 @pytest.mark.parametrize("learn", [True, False])
 def test_an_encoder_can_be_brought(learn):
-    network = Architecture(width=8, hidden=5, encoder=brought, learn_encoder=learn).build(
+    network = Architecture(cell=RTU(5), width=8, encoder=brought, learn_encoder=learn).build(
         jax.random.key(0), (2, 6, 6), 3
     )
-    assert network.cell.B_real.shape == (5, 4 * 4 * 4)
+    assert network.layers[0].B_real.shape == (5, 4 * 4 * 4)
     image = jax.random.normal(jax.random.key(1), (2, 6, 6))
     params, frozen = split(network)
     memory = network.advance(network.initial_memory(), image)
 
     @jax.jit
     def value(params):
-        return jnp.sum(eqx.combine(params, frozen)(image, network.initial_memory().hidden, memory))
+        return jnp.sum(
+            eqx.combine(params, frozen)(image, hiddens(network.initial_memory()), memory)
+        )
 
     gradient = jax.grad(value)(params)
     assert len(jax.tree.leaves(gradient.encoder)) == (2 if learn else 0)
@@ -83,11 +87,11 @@ def test_an_encoder_must_return_a_vector():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"cell": "rnn"}, "unknown cell 'rnn'; choose from: rtu, rtu_nonlinear, gru"),
-        ({"gradient": "x"}, "choose from: rtrl, tbptt"),
+        ({"cell": "rnn"}, r"the settings of a cell, such as RTU\(192\), got 'rnn'"),
+        ({"layers": ()}, "a tuple of at least one"),
+        ({"layers": RTU(4)}, "a tuple of at least one"),
         ({"activation": "x"}, "choose from: leaky_relu, tanh"),
         ({"width": 0}, "width must be at least 1"),
-        ({"hidden": -1}, "hidden must be at least 1"),
         ({"sparsity": 1.0}, "^sparsity must be in"),
         ({"reader_sparsity": -0.1}, "reader_sparsity must be in"),
         ({"cell_step": -1.0}, "cell_step must be at least 0"),
@@ -109,11 +113,11 @@ def test_the_reader_of_the_cell_may_be_denser_than_the_rest():
 
 @pytest.mark.parametrize("step", [0.0, 0.25, 1.0])
 def test_recurrent_parameters_take_steps_of_their_own(step):
-    network = Architecture(width=4, hidden=3, cell_step=step).build(jax.random.key(0), (2,), 1)
+    network = Architecture(cell=RTU(3), width=4, cell_step=step).build(jax.random.key(0), (2,), 1)
     stream = start(network)
     update = jax.tree.map(lambda leaf: jnp.full_like(leaf, 0.5), split(network)[0])
     after = learn(stream, update).network
-    for name, share in (("encoder", 1), ("cell", step), ("head", 1)):
+    for name, share in (("encoder", 1), ("layers", step), ("head", 1)):
         was, now = (jax.tree.leaves(getattr(split(n)[0], name)) for n in (network, after))
         assert was
         for a, b in zip(was, now, strict=True):

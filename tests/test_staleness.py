@@ -1,4 +1,4 @@
-"""Measuring staleness while an agent lives, and the bounds."""
+"""Measuring staleness while an agent runs, and the bounds."""
 
 import dataclasses
 
@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rillax.agents import QRC, StreamAC
-from rillax.cells import LinearRTU, NonlinearRTU
+from rillax.agents import PPO, QRC, StreamAC
+from rillax.cells import RTU, Defaults, FeedForward, NonlinearRTU
 from rillax.envs import KMemoryChain
 from rillax.networks import Architecture, learn, split, start
 from rillax.staleness import (
     Constants,
-    MeasuredLives,
+    MeasuredLoop,
     bound,
     distance,
     estimate,
@@ -24,11 +24,13 @@ from rillax.staleness import (
     replay,
     unit_norms,
 )
+from rillax.updates import SGD
+from rillax.utils import settings
 
 pytestmark = pytest.mark.slow
 
-SMALL = Architecture(width=5, hidden=4, sparsity=0.5)
-AGENT = QRC(network=SMALL, q_step_size=1e-2, h_step_size=1e-2, epsilon_frames=50)
+SMALL = Architecture(cell=RTU(4), width=5, sparsity=0.5)
+AGENT = QRC(network=SMALL, q=SGD(1e-2), h=SGD(1e-2), epsilon_frames=50)
 ENV = KMemoryChain(2, episode_length=12)
 
 
@@ -52,7 +54,7 @@ def seed_of(tree, i):
 
 
 def live_sensitivity(stream, i):
-    s = jax.tree.map(np.asarray, seed_of(stream.memory.sensitivity, i))
+    s = jax.tree.map(np.asarray, seed_of(stream.memory[0].sensitivity, i))
     nu, theta, E, turn = (real + 1j * imag for real, imag in s)
     E = turn[:, None] * E
     return np.concatenate([nu, theta, E.ravel(), 1j * E.ravel()])
@@ -61,8 +63,8 @@ def live_sensitivity(stream, i):
 @pytest.mark.parametrize("mode", ["inputs", "observations"])
 def test_what_is_measured_is_the_distance_from_a_replay(mode, x64):
     """By hand: every frame on its own, the inputs kept as they come, the replay in NumPy."""
-    lives = MeasuredLives(AGENT, ENV, [0, 1], interval=19, mode=mode)
-    by_hand = MeasuredLives(AGENT, ENV, [0, 1], interval=10**6)
+    loop = MeasuredLoop(AGENT, ENV, [0, 1], interval=19, mode=mode)
+    by_hand = MeasuredLoop(AGENT, ENV, [0, 1], interval=10**6)
     observations, xs = [], []
     for frame in range(19):
         if frame % 12 == 0:
@@ -73,14 +75,14 @@ def test_what_is_measured_is_the_distance_from_a_replay(mode, x64):
         seen = by_hand.agent_state().observation
         observations.append(np.asarray(seen))
         xs.append(np.asarray(jax.vmap(lambda e, o: e(o))(encoder, seen)))
-    measured = lives.run(19).metrics["staleness_q"] / 19
+    measured = loop.run(19).metrics["staleness_q"] / 19
     q = by_hand.agent_state().q
     for i in range(2):
         network = seed_of(q.network, i)
         inputs = [x[i] for x in xs]
         if mode == "observations":
             inputs = [np.asarray(network.encoder(o[i])) for o in observations]
-        reference = sensitivity(network.cell, inputs)
+        reference = sensitivity(network.layers[0], inputs)
         expected = np.linalg.norm(live_sensitivity(q, i) - reference) / np.linalg.norm(reference)
         assert expected > 1e-4
         np.testing.assert_allclose(measured[i], expected, rtol=1e-8)
@@ -88,7 +90,7 @@ def test_what_is_measured_is_the_distance_from_a_replay(mode, x64):
 
 def test_measuring_changes_nothing_and_may_be_cut_anywhere():
     def new():
-        return MeasuredLives(AGENT, ENV, [3], interval=7)
+        return MeasuredLoop(AGENT, ENV, [3], interval=7)
 
     whole, first, second = new(), new(), new()
     expected = whole.run(40)
@@ -102,12 +104,12 @@ def test_measuring_changes_nothing_and_may_be_cut_anywhere():
 
 
 def test_an_episode_that_was_not_kept_from_its_start_is_not_measured():
-    lives = MeasuredLives(AGENT, ENV, [0], interval=10**6)
-    lives.run(5)
-    lives._keep(True)
+    loop = MeasuredLoop(AGENT, ENV, [0], interval=10**6)
+    loop.run(5)
+    loop._keep(True)
     for frames, known in ((2, False), (8, True)):  # an episode has 12 steps
-        lives.lives.run(frames)
-        measured = lives._measure(lives.lives.agent_state())
+        loop.loop.run(frames)
+        measured = loop._measure(loop.loop.agent_state())
         assert bool(np.isfinite(measured["staleness_q"]).all()) == known
 
 
@@ -119,21 +121,19 @@ def test_a_correction_works_in_an_agent_that_knows_nothing_of_it(kind, correctio
         if kind is QRC
         else {"actor_step_size": 1e-3, "critic_step_size": 1e-3}
     )
-    network = dataclasses.replace(SMALL, hidden=16, r_min=0.5, r_max=0.9)
+    network = settings.change(SMALL, units=16, r_min=0.5, r_max=0.9)
     found = {}
     for name in ("none", correction):
-        agent = kind(network=dataclasses.replace(network, correction=name), **steps)
-        tally = MeasuredLives(agent, ENV, [0, 1, 2], interval=5).run(60)
-        found[name] = np.stack([v for k, v in tally.metrics.items() if k.startswith("staleness")])
+        agent = settings.change(kind(network=network), correction=name, **steps)
+        metrics = MeasuredLoop(agent, ENV, [0, 1, 2], interval=5).run(60).metrics
+        found[name] = np.stack([v for k, v in metrics.items() if k.startswith("staleness")])
     better = {"diagonal": 0.95, "exact": 0.1}[correction]
     assert np.all(np.median(found[correction] / found["none"], axis=1) < better)
 
 
 def test_a_gymnasium_environment_is_measured_too():
-    lives = MeasuredLives(
-        StreamAC(network=SMALL), lambda: gym.make("CartPole-v1"), [0], interval=10
-    )
-    metrics = lives.run(30).metrics
+    loop = MeasuredLoop(StreamAC(network=SMALL), lambda: gym.make("CartPole-v1"), [0], interval=10)
+    metrics = loop.run(30).metrics
     assert np.isfinite(metrics["staleness_actor"]).all()
     assert np.all(metrics["staleness_actor"] <= metrics["bound_actor"])
 
@@ -141,15 +141,20 @@ def test_a_gymnasium_environment_is_measured_too():
 @pytest.mark.parametrize(
     ("network", "env", "words"),
     [
-        ({"cell": "feedforward"}, ENV, "carries none"),
-        ({"gradient": "tbptt"}, ENV, "carries none"),
+        ({"cell": FeedForward(4)}, ENV, "carries none"),
+        ({"cell": RTU(4, gradient="tbptt")}, ENV, "carries none"),
         ({}, gym.make("CartPole-v1").unwrapped.__class__, "how long"),
     ],
 )
 def test_what_cannot_be_measured_is_refused(network, env, words):
     agent = StreamAC(network=dataclasses.replace(SMALL, **network))
     with pytest.raises(ValueError, match=words):
-        MeasuredLives(agent, env, [0], interval=10)
+        MeasuredLoop(agent, env, [0], interval=10)
+
+
+def test_an_agent_of_rollouts_cannot_be_measured():
+    with pytest.raises(ValueError, match=r"PPO learns from rollouts.* streaming agents"):
+        MeasuredLoop(PPO(network=SMALL), ENV, [0], interval=10)
 
 
 # ---- bounds
@@ -173,12 +178,12 @@ def test_rare_updates_tighten_the_bound():
     np.testing.assert_allclose(bounds[-1], 0.9 * 3e-2 / 0.1, rtol=1e-9)
 
 
-@pytest.mark.parametrize("kind", [LinearRTU, NonlinearRTU])
+@pytest.mark.parametrize("kind", [RTU, NonlinearRTU])
 @pytest.mark.parametrize("every", [1, 5])
 def test_measured_staleness_lies_under_its_bound(kind, every, x64):
     """Constants estimated from every update on the way, as a run does; both forms of the bound."""
     key_cell, key_x, key_walk = jax.random.split(jax.random.key(0), 3)
-    cell = kind(3, 6, key=key_cell, r_min=0.5, r_max=0.9, activation=jnp.tanh)
+    cell = kind(6, r_min=0.5, r_max=0.9).build(key_cell, 3, Defaults(activation="tanh"))
     xs = jax.random.normal(key_x, (40, 3))
     again = jax.jit(replay)
     memory, constants = cell.initial_memory(), Constants(jnp.zeros(6), jnp.zeros(6), jnp.zeros(6))
@@ -209,7 +214,7 @@ def test_the_recurrent_parameters_change_at_every_mth_update_only():
     for _ in range(7):
         update = jax.tree.map(jnp.ones_like, split(stream.network)[0])
         before, stream = stream, learn(stream, update)
-        cell = np.asarray(stream.network.cell.B_real - before.network.cell.B_real)
+        cell = np.asarray(stream.network.layers[0].B_real - before.network.layers[0].B_real)
         head = np.asarray(stream.network.head.linear.bias - before.network.head.linear.bias)
         assert np.all(head == 1)
         changed.append(bool(cell.any()))

@@ -1,9 +1,10 @@
-"""A compiled loop that asks Python for an answer, frame after frame, without leaving.
+"""Host callbacks: a compiled loop that calls Python, frame after frame, without leaving.
 
 Entering and leaving a compiled program costs about two microseconds for each array of an agent's
 state, every time. A loop that stays inside and asks what followed an action pays for the two arrays
-that are asked and answered. ``jax.io_callback`` does the same, but sends every array to a device
-and back; numbers that are only written into the next observation need no such journey.
+that are asked and answered. JAX's own callback does the same, but sends every array to a device
+and back; numbers that are only written into the next observation need no such journey. JAX's own
+is what is used where the direct one of ``rillax._jax.private`` is not to be had.
 """
 
 import math
@@ -13,64 +14,39 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import Primitive
-from jax.interpreters import mlir
+
+from rillax._jax import private
+from rillax._jax.kernels import note
 
 Host = Callable[[np.ndarray], tuple[np.ndarray]]
 
-_ask = Primitive("ask")
 
-
-def ask(host: Host, question: jax.Array, answer: jax.Array) -> Any:
+def host_call(host: Host, question: jax.Array, answer: jax.Array) -> Any:
     """What ``host`` answers: an array of the shape and type of ``answer``, in a tuple.
 
     ``host`` gets a view of the question that is gone after the call, and must not raise.
     """
-    return _ask.bind(question, host=host, shape=answer.shape, dtype=answer.dtype)
+    if (reason := private.why_no_direct_call()) is None:
+        return private.direct_call(host, question, answer)
+    if jax.default_backend() == "cpu":
+        note(reason)
+    like = jax.ShapeDtypeStruct(answer.shape, answer.dtype)
+
+    def call(question: Any) -> np.ndarray:
+        # A copy: the host may write its next answer before JAX has taken this one.
+        return host(np.asarray(question))[0].copy()
+
+    return private.ordered_callback()(call, like, question)
 
 
-@_ask.def_abstract_eval
-def _(question: Any, *, host: Host, shape: Any, dtype: Any) -> Any:
-    del question, host
-    return jax.core.ShapedArray(shape, dtype)
-
-
-def _lower(ctx: Any, question: Any, *, host: Host, shape: Any, dtype: Any) -> Any:
-    del shape, dtype
-    results, _, _ = mlir.emit_python_callback(
-        ctx,
-        host,
-        None,
-        [question],
-        ctx.avals_in,
-        ctx.avals_out,
-        has_side_effect=True,
-        returns_token=False,
-    )
-    return results
-
-
-def _lower_for_cpu(ctx: Any, question: Any, *, host: Host, shape: Any, dtype: Any) -> Any:
-    """What ``emit_python_callback`` does, without its look at each answer."""
-    del shape, dtype
-    ctx.module_context.add_host_callback(host)
-    index = np.uint64(len(ctx.module_context.host_callbacks) - 1)
-    call = jax.ffi.ffi_lowering("xla_ffi_python_cpu_callback", has_side_effect=True)
-    return call(ctx, question, index=index)
-
-
-mlir.register_lowering(_ask, _lower)
-mlir.register_lowering(_ask, _lower_for_cpu, platform="cpu")
-
-
-class Letter:
+class PackedBuffer:
     """Arrays of 32-bit numbers in one, which is what crosses: each array by itself costs as much.
 
-    >>> letter = Letter(((2,), np.dtype(np.float32)), ((), np.dtype(np.int32)))
-    >>> rewards, count = letter.parts
+    >>> buffer = PackedBuffer(((2,), np.dtype(np.float32)), ((), np.dtype(np.int32)))
+    >>> rewards, count = buffer.parts
     >>> rewards[:] = 0.5, -1.0
     >>> count[...] = 7
-    >>> jax.jit(letter.read)(letter.words)[0].tolist()
+    >>> jax.jit(buffer.read)(buffer.words)[0].tolist()
     [0.5, -1.0]
     """
 

@@ -4,27 +4,44 @@ XLA runs a program on a CPU as a graph of a few hundred small tasks, handed out 
 of a streaming agent is too short for that: managing the tasks costs about as much as they do, and
 a second thread makes it slower still. XLA has a way to emit a called function as a single kernel,
 meant for small ones; this module asks for it, and falls back to an ordinary program where it is
-refused (some operations, sorting for one, exist only as tasks) and on other hardware. Because the
-way is XLA's own and a compiler that is asked for too much may abort, it is asked for code of ours
-alone, of which the tests have compiled every kind.
+refused (some operations, sorting for one, exist only as tasks), on other hardware, and where
+``rillax._jax.private`` says that the fast forms are off. Because the way is XLA's own and a
+compiler that is asked for too much may abort, it is asked for code of ours alone, of which the
+tests have compiled every kind.
 """
 
 import functools
 import itertools
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
-from jax.experimental.xla_metadata import set_xla_metadata
-from jax.extend.core import ClosedJaxpr, Var, jaxpr_as_fun
-from jax.interpreters.partial_eval import dce_jaxpr
 
-_ASK = {"xla_cpu_small_call": "true", "inlineable": "false"}
-# A library kernel for reductions that such a function cannot contain.
-_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": ""}
+from rillax._jax import private
+from rillax._jax.private import Refused
 
 Function = Callable[..., Any]
+
+_noted: dict[str, None] = {}
+"""Why fast forms were not used, in the order in which it was found out."""
+
+
+def why_slow() -> str | None:
+    """Why this process goes without fast forms that it could have had; None if it has them all.
+
+    Switched off, an untested JAX and missing names are known from the start. What the compiler
+    refuses is known once the program has run for the first time.
+    """
+    if (off := private.why_off()) is not None:
+        return off
+    reasons = dict.fromkeys([private.why_not(*private.KERNEL_NAMES), *_noted])
+    return "; ".join(filter(None, reasons)) or None
+
+
+def note(reason: str) -> None:
+    """Remember, for ``why_slow``, why a fast form was not used."""
+    if private.why_off() is None:
+        _noted[reason] = None
 
 
 def one_kernel(function: Function) -> Function:
@@ -33,32 +50,57 @@ def one_kernel(function: Function) -> Function:
     The compiler aborts where such a kernel has an argument that it does not use, so only what is
     used and changed goes through it.
     """
+    unmarked = dict.fromkeys(private.ONE_KERNEL)
 
     @functools.wraps(function)
     def asked(*args: Any) -> Any:
-        with set_xla_metadata(**dict.fromkeys(_ASK)):  # no functions within the function
+        if private.why_not(*private.KERNEL_NAMES) is not None:
+            return function(*args)
+        with private.marked(**unmarked):  # no functions within the function
             whole, shapes = jax.make_jaxpr(function, return_shape=True)(*args)
-        values = dict(zip(whole.jaxpr.invars, jax.tree.leaves(args), strict=True))
-        changed = [not (isinstance(var, Var) and var in values) for var in whole.jaxpr.outvars]
-        needed, used = dce_jaxpr(whole.jaxpr, changed)
-        if not _TASKS.isdisjoint(_primitives(needed)):
-            raise Refused
-        inside = jaxpr_as_fun(ClosedJaxpr(needed, whole.consts))
+        inputs, outputs = map(id, whole.jaxpr.invars), list(map(id, whole.jaxpr.outvars))
+        values = dict(zip(inputs, jax.tree.leaves(args), strict=True))
+        changed = [output not in values for output in outputs]
+        inside, used = private.needed_part(whole, changed)
 
         @jax.jit
         def kernel(*args: Any) -> Any:
-            with set_xla_metadata(**dict.fromkeys(_ASK)):
+            with private.marked(**unmarked):
                 return inside(*args)
 
-        with set_xla_metadata(**_ASK):
+        with private.marked(**private.ONE_KERNEL):
             results = iter(kernel(*itertools.compress(values.values(), used)))
-        outputs = [
-            next(results) if new else values[var]
-            for new, var in zip(changed, whole.jaxpr.outvars, strict=True)
+        leaves = [
+            next(results) if new else values[output]
+            for new, output in zip(changed, outputs, strict=True)
         ]
-        return jax.tree.unflatten(jax.tree.structure(shapes), outputs)
+        return jax.tree.unflatten(jax.tree.structure(shapes), leaves)
 
     return asked
+
+
+def repeat(function: Function, count: Any, carry: Any) -> Any:
+    """``count`` times ``carry = function(carry)``, in a loop that carries only what changes.
+
+    What the function returns as it got it is left out of the loop: an array that a loop carries
+    without ever using it is another argument on which the compiler aborts.
+    """
+    program = jax.make_jaxpr(function)(carry).jaxpr
+    fixed = [a is b for a, b in zip(program.invars, program.outvars, strict=True)]
+    leaves, structure = jax.tree.flatten(carry)
+
+    def whole(moving: list[Any]) -> Any:
+        rest = iter(moving)
+        both = zip(fixed, leaves, strict=True)
+        return jax.tree.unflatten(structure, [leaf if kept else next(rest) for kept, leaf in both])
+
+    def body(_: Any, moving: list[Any]) -> list[Any]:
+        return changing(jax.tree.leaves(function(whole(moving))))
+
+    def changing(leaves: list[Any]) -> list[Any]:
+        return [leaf for kept, leaf in zip(fixed, leaves, strict=True) if not kept]
+
+    return whole(jax.lax.fori_loop(0, count, body, changing(leaves)))
 
 
 def once(function: Function) -> Function:
@@ -69,7 +111,9 @@ def once(function: Function) -> Function:
     jitted = jax.jit(function)
 
     def called(*args: Any) -> Any:
-        with set_xla_metadata(inlineable="false"):
+        if private.why_not(private.METADATA) is not None:
+            return jax.lax.optimization_barrier(function(*args))
+        with private.marked(**private.NOT_INLINED):
             return jitted(*args)
 
     return called
@@ -89,8 +133,14 @@ def after(value: jax.Array, tree: Any) -> jax.Array:
     return value + 0 * sum(leaf.ravel()[0] for leaf in jax.tree.leaves(tree))
 
 
-class Refused(Exception):
-    """A function cannot be one kernel."""
+def jit(function: Function, options: Mapping[str, Any], **how: Any) -> Any:
+    """``jax.jit`` with those of some options for XLA that this version of it knows."""
+    return jax.jit(function, compiler_options=private.known_options(options) or None, **how)
+
+
+def quick_jit(function: Function) -> Any:
+    """``jax.jit`` for what runs once: it compiles sooner."""
+    return jit(function, private.QUICK_OPTIONS)
 
 
 class Program:
@@ -101,25 +151,36 @@ class Program:
     """
 
     def __init__(self, *forms: Function, donate: tuple[int, ...]):
-        if jax.default_backend() != "cpu":
+        self._reason = _why_plain() if len(forms) > 1 else None
+        if self._reason is not None:
             forms = forms[-1:]
+        self._traces: list[list[None]] = [[] for _ in forms]
+        counted = [_counted(*pair) for pair in zip(forms, self._traces, strict=True)]
         self._forms: list[Any] = [
-            jax.jit(form, donate_argnums=donate, compiler_options=_OPTIONS) for form in forms[:-1]
+            jit(form, private.KERNEL_OPTIONS, donate_argnums=donate) for form in counted[:-1]
         ]
-        self._forms.append(jax.jit(forms[-1], donate_argnums=donate))
+        self._forms.append(jax.jit(counted[-1], donate_argnums=donate))
 
     def __call__(self, *args: Any) -> Any:
         while len(self._forms) > 1:
             try:
                 return self._forms[0](*args)
-            except Refused:
-                pass
+            except Refused as error:
+                reason = str(error)
             except jax.errors.JaxRuntimeError as error:
                 # Only the compiler's refusal: nothing has run then, and no argument is used up.
-                if not any(sign in str(error) for sign in _REFUSALS):
+                if (refused := private.refusal(error)) is None:
                     raise
-            del self._forms[0]
+                reason = refused
+            note(reason)
+            self._reason = reason
+            del self._forms[0], self._traces[0]
         return self._forms[0](*args)
+
+    @property
+    def reason(self) -> str | None:
+        """Why its fast form, the first, is not in use; None if it is, as far as is known."""
+        return self._reason
 
     @property
     def forms_left(self) -> int:
@@ -128,47 +189,23 @@ class Program:
 
     def compilations(self) -> int:
         """How many programs have been compiled, one for each set of shapes."""
-        return self._forms[0]._cache_size()
+        return len(self._traces[0])
 
 
-# What XLA has only as tasks of their own, and how it says so of something that is not listed here.
-_TASKS = {
-    *(
-        "scatter",
-        "sort",
-        "top_k",
-        "approx_top_k",
-        "fft",
-        "cholesky",
-        "lu",
-        "qr",
-        "householder_product",
-    ),
-    *("eigh", "eig", "svd", "schur", "tridiagonal", "triangular_solve", "ffi_call"),
-    *("pure_callback", "io_callback", "debug_callback"),
-}
-_REFUSALS = ("UNIMPLEMENTED", "Failed to materialize symbols", "No such compile option")
+def _why_plain() -> str | None:
+    """Why no form but the last can be used."""
+    if jax.default_backend() != "cpu":
+        return f"kernels are for a CPU, and this is {jax.default_backend()}"
+    return private.why_not(*private.KERNEL_NAMES)
 
 
-def _primitives(jaxpr: Any) -> set[str]:
-    """The names of all operations in a program, in its loops and branches too."""
-    names = set()
-    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
-        names.add(_name(equation))
-        for inner in jax.tree.leaves(equation.params, is_leaf=_is_program):
-            if _is_program(inner):
-                names |= _primitives(inner)
-    return names
+def _counted(function: Function, traces: list[None]) -> Function:
+    """The same function, with a list that grows whenever it is traced."""
 
+    @functools.wraps(function)
+    def traced(*args: Any) -> Any:
+        result = function(*args)
+        traces.append(None)
+        return result
 
-def _name(equation: Any) -> str:
-    name = equation.primitive.name
-    if not name.startswith("scatter"):
-        return name
-    # A write at a single place becomes a slice that is updated.
-    single = math.prod(equation.invars[1].aval.shape[:-1]) == 1
-    return "dynamic_update_slice" if single else "scatter"
-
-
-def _is_program(value: Any) -> bool:
-    return hasattr(value, "eqns") or hasattr(value, "jaxpr")
+    return traced

@@ -4,14 +4,13 @@ Streaming agents have ``init``, ``act`` and ``learn``; PPO, which learns from ro
 ``init``, ``act``, ``record`` and ``update``.
 """
 
-import dataclasses
 from typing import Any
 
 from rillax.agents.ppo import PPO, PPOState, Sample
 from rillax.agents.qrc import QRC, QRCState
 from rillax.agents.stream_ac import StreamAC, StreamACState
-from rillax.networks import Architecture
-from rillax.utils.names import choose
+from rillax.cells import CELLS
+from rillax.utils import settings
 
 __all__ = [
     "AGENTS",
@@ -22,9 +21,9 @@ __all__ = [
     "Sample",
     "StreamAC",
     "StreamACState",
-    "describe",
+    "name_of",
     "one_kernel",
-    "rebuild",
+    "title",
 ]
 
 AGENTS: dict[str, type[QRC] | type[StreamAC] | type[PPO]] = {
@@ -35,33 +34,34 @@ AGENTS: dict[str, type[QRC] | type[StreamAC] | type[PPO]] = {
 
 
 def one_kernel(agent: Any) -> bool:
-    """Whether a step of this agent is known to compile as one kernel (``rillax._jax.kernels``)."""
-    if type(agent) not in (QRC, StreamAC):
-        return False
-    return agent.network.encoder is None
+    """Whether a step of this agent may be compiled as one kernel (``rillax._jax.kernels``).
 
-
-def describe(agent: Any) -> dict[str, Any]:
-    """An agent's settings as JSON can hold them; ``rebuild`` is the way back."""
-    settings = dataclasses.asdict(agent)
-    if settings["network"]["encoder"] is not None:
-        settings["network"]["encoder"] = repr(settings["network"]["encoder"])
-    return {"agent": name_of(agent), "settings": settings}
-
-
-def rebuild(description: dict[str, Any]) -> Any:
-    """The agent that was described. An encoder of the user's own cannot be: it is code."""
-    settings = dict(description["settings"])
-    choose("agent", description["agent"], AGENTS)
-    if settings["network"]["encoder"] is not None:
-        raise ValueError(
-            f"the agent has an encoder of its own, {settings['network']['encoder']}, which a file "
-            "cannot hold; give the agent itself"
-        )
-    settings["network"] = Architecture(**settings["network"])
-    return AGENTS[description["agent"]](**settings)
+    A compiler that is asked for too much may abort, so code of a user's is compiled in the ordinary
+    way.
+    """
+    return type(agent) in (QRC, StreamAC) and settings.all_ours(agent)
 
 
 def name_of(agent: Any) -> str:
     """The name under which an agent is known, or its class's if it is of the user's own making."""
     return next((n for n, cls in AGENTS.items() if type(agent) is cls), type(agent).__name__)
+
+
+def title(agent: Any) -> str:
+    """An agent and its memory in a few words.
+
+    >>> title(QRC())
+    'qrc (rtu-rtrl)'
+    """
+    network = getattr(agent, "network", None)
+    layers = getattr(network, "layers", ())
+    memory = "+".join(_cell_title(cell) for cell in layers)
+    length = getattr(agent, "sequence_length", 1)
+    length = f"({length})" if length > 1 and "-" in memory else ""
+    return f"{name_of(agent)} ({memory}{length})" if memory else name_of(agent)
+
+
+def _cell_title(cell: Any) -> str:
+    name = next((n for n, cls in CELLS.items() if type(cell) is cls), type(cell).__name__)
+    gradient = getattr(cell, "gradient", None)
+    return name if gradient is None else f"{name}-{gradient}"

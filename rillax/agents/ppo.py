@@ -15,8 +15,8 @@ the parameters in force; the S it began with is stale by the changes of that upd
 All functions are of one agent that plays in ``environments`` environments at once: N below.
 """
 
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -24,10 +24,10 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from rillax import normalisation, spaces
+from rillax import networks, normalisation, spaces
 from rillax.agents.policies import clip_action, make_policy
-from rillax.cells import Memory, recall
-from rillax.networks import Architecture, Network, split
+from rillax.cells import recall
+from rillax.networks import Architecture, Network, hiddens, split
 
 Metrics = dict[str, Float[Array, ""]]
 
@@ -58,8 +58,8 @@ class Sample(NamedTuple):
 class Memories(NamedTuple):
     """What actor and critic remember."""
 
-    actor: Memory
-    critic: Memory
+    actor: networks.Memories
+    critic: networks.Memories
 
 
 class Parameters(NamedTuple):
@@ -107,15 +107,19 @@ class PPOState(NamedTuple):
     updates: Int[Array, ""]
 
 
-PLAYING = ("now", "fresh", "sample", "entropy", "observations", "rewards", "key")
-"""The fields of the state that playing changes; they are small."""
-
-
 @dataclass(frozen=True)
 class PPO:
     """The settings of PPO (defaults: those of Elelimy et al., 2024), and what it does."""
 
-    network: Architecture = field(default_factory=Architecture)
+    learns_from: ClassVar[Literal["steps", "rollouts"]] = "rollouts"
+    acting_fields: ClassVar[tuple[str, ...]] = (
+        *("now", "fresh", "sample", "entropy", "observations", "rewards", "key"),
+    )
+    """The fields of the state that ``act`` and ``record`` change; they are small."""
+    update_fields: ClassVar[tuple[str, ...]] = ("optimiser", "start", "updates")
+    """The fields that only ``update`` reads or changes."""
+
+    network: Architecture = Architecture()
     discount: float = 0.99
     trace_decay: float = 0.95
     """lambda of the generalised advantage estimate."""
@@ -147,8 +151,14 @@ class PPO:
     """Within each minibatch."""
 
     def __post_init__(self) -> None:
-        for name in ("correction", "update_every", "cell_step"):
-            value, plain = getattr(self.network, name), getattr(Architecture(), name)
+        given: list[tuple[str, Any, Any]] = [
+            ("update_every", self.network.update_every, 1),
+            ("cell_step", self.network.cell_step, 1.0),
+        ]
+        given += [
+            ("correction", getattr(c, "correction", "none"), "none") for c in self.network.layers
+        ]
+        for name, value, plain in given:
             if value != plain:
                 raise ValueError(
                     f"{name} is for the streaming agents: for ppo it must be {plain!r}, got "
@@ -281,7 +291,7 @@ class PPO:
         reward, rewards = self._scale(state.rewards, reward, done, usable)
         peeked, _ = self._observe(state, self._encode(state, next_observation), usable)
 
-        def peek(now: Memory, o: Array) -> Array:
+        def peek(now: networks.Memories, o: Array) -> Array:
             return state.critic.peek(o, now)[0]
 
         sample = state.sample._replace(
@@ -421,8 +431,9 @@ class PPO:
         def mean(x: Array) -> Array:
             return jnp.sum(weight * x) / jnp.maximum(jnp.sum(weight), 1)
 
-        def outputs(network: Network, start: Memory) -> Array:
-            hidden = recall(network.cell, start, indices)
+        def outputs(network: Network, start: networks.Memories) -> Array:
+            layers = zip(network.layers, start, strict=True)
+            hidden = tuple(recall(cell, memories, indices) for cell, memories in layers)
             inputs = (sample.observation, sample.fresh, sample.seen)
             return jax.vmap(along, (None, 0, 0, 0, 0))(network, hidden, *inputs)
 
@@ -511,18 +522,20 @@ def along(
     fresh: Bool[Array, " length"],
     seen: Bool[Array, " length"],
 ) -> Float[Array, "length outputs"]:
-    """What a network puts out along a sequence before which its state was ``hidden``."""
-    cell = network.cell
+    """What a network puts out along a sequence before which its states were ``hidden``."""
 
     def step(hidden: Any, inputs: tuple[Array, Array, Array]) -> Any:
         x, fresh, seen = inputs
-        before = _where(fresh, cell.initial_hidden(), hidden)
-        hidden = _where(seen, cell.step(before, x), before)
-        return hidden, hidden
+        after = []
+        for cell, state in zip(network.layers, hidden, strict=True):
+            before = _where(fresh, cell.initial_hidden(), state)
+            after.append(_where(seen, cell.step(before, x), before))
+            x = cell.read(after[-1])
+        return tuple(after), tuple(after)
 
     inputs = (jax.vmap(network.encoder)(observation), fresh, seen)
     _, hidden = jax.lax.scan(step, hidden, inputs)
-    return jax.vmap(lambda h: network.head(cell.read(h)))(hidden)
+    return jax.vmap(network.output)(hidden)
 
 
 def _move(
@@ -530,26 +543,32 @@ def _move(
 ) -> Memories:
     """Both memories after one more observation, with or without sensitivities."""
 
-    def one(network: Network, memory: Memory) -> Memory:
+    def one(network: Network, memory: networks.Memories) -> networks.Memories:
         before = _blank_if(fresh, network, memory)
         return _where(seen, network.advance(before, o), before)
 
     return Memories(one(actor, memories.actor), one(critic, memories.critic))
 
 
-def _blank_if(fresh: Bool[Array, ""], network: Network, memory: Memory) -> Memory:
-    blank = network.initial_memory()
-    if memory.sensitivity is None:
-        blank = blank._replace(sensitivity=None)
+def _blank_if(
+    fresh: Bool[Array, ""], network: Network, memory: networks.Memories
+) -> networks.Memories:
+    blank = tuple(
+        new if old.sensitivity is not None else new._replace(sensitivity=None)
+        for new, old in zip(network.initial_memory(), memory, strict=True)
+    )
     return _where(fresh, blank, memory)
 
 
-def _read(network: Network, memory: Memory) -> Float[Array, " outputs"]:
-    return network.head(network.cell.read(memory.hidden))
+def _read(network: Network, memory: networks.Memories) -> Float[Array, " outputs"]:
+    return network.output(hiddens(memory))
 
 
 def _hidden_alone(memories: Memories) -> Memories:
-    return Memories(*(memory._replace(sensitivity=None) for memory in memories))
+    def alone(layers: networks.Memories) -> networks.Memories:
+        return tuple(memory._replace(sensitivity=None) for memory in layers)
+
+    return Memories(alone(memories.actor), alone(memories.critic))
 
 
 def _where(condition: Bool[Array, ""], yes: Any, no: Any) -> Any:

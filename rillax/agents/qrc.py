@@ -12,8 +12,8 @@ h(o, a), which learns to predict the TD error. With q = q(o_t, a_t) and h = h(o_
 o_{t+1} from the memory that has seen o_t, differentiated through all of time.
 """
 
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -24,10 +24,15 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from rillax import normalisation, spaces
 from rillax._jax.kernels import after
 from rillax.networks import Architecture, Network, Stream, advance, learn, pick, split, start
-from rillax.updates import TraceState, cut_traces, eligibility_trace
-from rillax.updates.obgd import l1_norm, overshooting_bound
+from rillax.updates import (
+    SGD,
+    DirectionRule,
+    TraceState,
+    clip_by_norm,
+    cut_traces,
+    eligibility_trace,
+)
 
-ClipAt = Literal["none", "update", "gradient"]
 Metrics = dict[str, Float[Array, ""]]
 
 
@@ -37,6 +42,9 @@ class QRCState(NamedTuple):
     q: Stream
     h: Stream
     traces: TraceState
+    q_rule: Any
+    """What the step-size rule of q remembers."""
+    h_rule: Any
     fresh: Bool[Array, ""]
     """The episode is over: memory starts blank when the next observation comes."""
     observation: Float[Array, "..."]
@@ -61,26 +69,39 @@ class _Traced(NamedTuple):
 class QRC:
     """The settings of QRC(lambda) (defaults: Table 1), and what it does: ``act`` and ``learn``."""
 
-    network: Architecture = field(default_factory=Architecture)
+    learns_from: ClassVar[Literal["steps", "rollouts"]] = "steps"
+
+    network: Architecture = Architecture()
     discount: float = 0.99
+    """gamma."""
     trace_decay: float = 0.95
     """lambda."""
-    q_step_size: float = 1e-4
-    h_step_size: float = 1e-5
-    kappa: float | None = None
-    """Bound both steps as ObGD does, at most the step sizes above; None: no bound (the paper)."""
+    q: DirectionRule = SGD(1e-4)
+    """The step-size rule of the action values."""
+    h: DirectionRule = SGD(1e-5)
+    """The step-size rule of the h-network."""
     regularisation: float = 1.0
     """beta, of the h-network."""
     epsilon_start: float = 1.0
+    """Share of random actions at the start."""
     epsilon_end: float = 0.01
+    """Share of random actions at the end."""
     epsilon_frames: int = 50_000
     """Frames over which epsilon falls, in a straight line."""
-    clip: float = 1.0
-    """Largest global norm, where ``clip_at`` says."""
-    clip_at: ClipAt = "none"
-    """What is clipped: nothing, the whole update, or each per-step gradient before it is traced."""
+    clip_gradients: float | None = None
+    """Largest global norm of each per-step gradient, before it is traced; no limit if not given."""
     normalise_observations: bool = True
+    """Whether observations are normalised by running statistics."""
     normalise_rewards: bool = True
+    """Whether rewards are scaled by the deviation of the discounted return."""
+
+    def __post_init__(self) -> None:
+        for name in ("q", "h"):
+            if not hasattr(rule := getattr(self, name), "scale_direction"):
+                raise ValueError(
+                    f"{type(rule).__name__} cannot be the rule {name} of qrc: QRC's direction is "
+                    "more than a trace, so its rules need scale_direction; SGD and ObGD have it"
+                )
 
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> QRCState:
         key, key_q, key_h = jax.random.split(key, 3)
@@ -88,11 +109,14 @@ class QRC:
         actions = spaces.action_count(action_space)
         q = self.network.build(key_q, shape, actions)
         h = self.network.build(key_h, shape, actions)
-        traced = _Traced(split(q)[0], split(h)[0], jnp.zeros(()))
+        q_learns, h_learns = split(q)[0], split(h)[0]
+        traced = _Traced(q_learns, h_learns, jnp.zeros(()))
         return QRCState(
             q=start(q),
             h=start(h),
             traces=self._trace().init(traced),
+            q_rule=self.q.scale_direction().init(q_learns),
+            h_rule=self.h.scale_direction().init(h_learns),
             fresh=jnp.bool_(False),
             observation=jnp.zeros(shape),
             action=jnp.int32(0),
@@ -175,10 +199,18 @@ class QRC:
             grad_h,
             h_learns,
         )
+        q_update, q_rule = self.q.scale_direction().update(
+            direction_q, state.q_rule, q_learns, td_error=td_error, trace=z.q
+        )
+        h_update, h_rule = self.h.scale_direction().update(
+            direction_h, state.h_rule, h_learns, td_error=td_error, trace=z.h
+        )
         state = state._replace(
-            q=learn(state.q, self._update(direction_q, self.q_step_size, td_error, z.q)),
-            h=learn(state.h, self._update(direction_h, self.h_step_size, td_error, z.h)),
+            q=learn(state.q, q_update),
+            h=learn(state.h, h_update),
             traces=traces,
+            q_rule=q_rule,
+            h_rule=h_rule,
             fresh=done,
             rewards=rewards,
             step=state.step + 1,
@@ -201,16 +233,5 @@ class QRC:
         return normalisation.observe(state.observations, encoded, self.normalise_observations)
 
     def _clip_gradient(self, gradient: Network) -> Network:
-        return _clip(gradient, self.clip) if self.clip_at == "gradient" else gradient
-
-    def _update(self, direction: Network, largest: float, td_error: Array, z: Network) -> Network:
-        if self.clip_at == "update":
-            direction = _clip(direction, self.clip)
-        step_size: Any = largest
-        if self.kappa is not None:
-            step_size = overshooting_bound(largest, self.kappa, td_error, l1_norm(z))
-        return jax.tree.map(lambda d: step_size * d, direction)
-
-
-def _clip(tree: Any, norm: float) -> Any:
-    return optax.clip_by_global_norm(norm).update(tree, optax.EmptyState())[0]
+        limit = self.clip_gradients
+        return gradient if limit is None else clip_by_norm(gradient, limit)

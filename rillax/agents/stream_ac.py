@@ -10,8 +10,8 @@ and both take a step in the direction delta z whose size ObGD bounds. The value 
 peek: one step of memory on o_{t+1}, not committed.
 """
 
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -22,7 +22,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from rillax import normalisation, spaces
 from rillax.agents.policies import clip_action, make_policy
 from rillax.networks import Architecture, Network, Stream, advance, learn, split, start
-from rillax.updates import adaptive_obgd, cut_traces, obgd
+from rillax.updates import ObGD, Rule, cut_traces
 
 Metrics = dict[str, Float[Array, ""]]
 
@@ -61,20 +61,23 @@ class StreamACState(NamedTuple):
 class StreamAC:
     """The settings of stream AC(lambda) (defaults: Table 3), and what it does."""
 
-    network: Architecture = field(default_factory=Architecture)
+    learns_from: ClassVar[Literal["steps", "rollouts"]] = "steps"
+
+    network: Architecture = Architecture()
     discount: float = 0.99
+    """gamma."""
     trace_decay: float = 0.8
     """lambda."""
     entropy: float = 0.095
     """tau, the weight of the policy's entropy."""
-    actor_step_size: float = 1.0
-    critic_step_size: float = 1.0
-    actor_kappa: float = 3.0
-    critic_kappa: float = 2.0
-    adaptive: bool = False
-    """Adaptive ObGD: the trace over the root of a running second moment."""
+    actor: Rule = ObGD(kappa=3.0)
+    """The step-size rule of the actor."""
+    critic: Rule = ObGD(kappa=2.0)
+    """The step-size rule of the critic."""
     normalise_observations: bool = True
+    """Whether observations are normalised by running statistics."""
     normalise_rewards: bool = True
+    """Whether rewards are scaled by the deviation of the discounted return."""
 
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> StreamACState:
         key, key_actor, key_critic = jax.random.split(key, 3)
@@ -190,11 +193,7 @@ class StreamAC:
         return normalisation.observe(state.observations, encoded, self.normalise_observations)
 
     def _actor(self) -> optax.GradientTransformationExtraArgs:
-        return self._optimiser(self.actor_step_size, self.actor_kappa)
+        return self.actor.build(self.discount * self.trace_decay)
 
     def _critic(self) -> optax.GradientTransformationExtraArgs:
-        return self._optimiser(self.critic_step_size, self.critic_kappa)
-
-    def _optimiser(self, step_size: float, kappa: float) -> optax.GradientTransformationExtraArgs:
-        rule = adaptive_obgd if self.adaptive else obgd
-        return rule(step_size, kappa, self.discount * self.trace_decay)
+        return self.critic.build(self.discount * self.trace_decay)

@@ -7,13 +7,14 @@ reads the hidden state in a way that differentiates as if the whole history were
 """
 
 import abc
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from rillax.layers import Activation
 from rillax.utils.names import choose
 
 Gradient = Literal["rtrl", "tbptt"]
@@ -94,7 +95,28 @@ class Cell(eqx.Module):
         return self.advance_exactly(memory, x)
 
 
-def check_gradient(gradient: str) -> None:
+class Defaults(NamedTuple):
+    """What a cell takes from the network around it, where its own settings leave it open."""
+
+    activation: Activation = "leaky_relu"
+    sparsity: float = 0.9
+
+
+class CellSettings(Protocol):
+    """The settings of a cell: a frozen dataclass that knows how to become one.
+
+    A user's own needs no more than ``build``. A field ``units`` is what ``--units`` sets.
+    """
+
+    def build(self, key: PRNGKeyArray, inputs: int, defaults: Defaults = ...) -> Cell:
+        """A cell that takes in vectors of ``inputs`` numbers."""
+        ...
+
+
+def check_recurrent(units: int, gradient: str) -> None:
+    """What the settings of every recurrent cell have in common."""
+    if units < 1:
+        raise ValueError(f"units must be at least 1, got {units}")
     choose("gradient", gradient, get_args(Gradient))
 
 

@@ -4,6 +4,7 @@ They are here as the paper's baselines under TBPTT(1), and to show what RTRL cos
 diagonal recurrence. The equations are equinox's.
 """
 
+from dataclasses import dataclass
 from typing import Self
 
 import equinox as eqx
@@ -11,11 +12,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from rillax.cells.cell import Cell, Gradient, Memory, check_gradient
+from rillax.cells.cell import Cell, Defaults, Gradient, Memory, check_recurrent
 
 
-class _Dense(Cell):
-    """Exact RTRL for any cell whose hidden state is one array, by its two Jacobians."""
+class DenseCell(Cell):
+    """Exact RTRL for any cell whose hidden state is one array, by its two Jacobians.
+
+    A cell of your own that subclasses this needs ``features``, ``initial_hidden``, ``step`` and
+    ``read``; gradients through all of time follow. The sensitivity has as many numbers as the
+    hidden state times the parameters, so this is for small cells.
+    """
 
     def initial_sensitivity(self) -> Self:
         """A tree like the cell; each leaf has the axes of the hidden state in front of its own."""
@@ -37,15 +43,10 @@ class _Dense(Cell):
         return jax.tree.map(lambda s: jnp.tensordot(g, s, axes=g.ndim), sensitivity)
 
 
-class GRU(_Dense):
+class GRUCell(DenseCell):
     """The gated recurrent unit (Cho et al., 2014)."""
 
     gates: eqx.nn.GRUCell
-
-    def __init__(self, inputs: int, units: int, *, key: PRNGKeyArray, gradient: Gradient = "rtrl"):
-        check_gradient(gradient)
-        self.gates = eqx.nn.GRUCell(inputs, units, key=key)
-        self.gradient = gradient
 
     @property
     def features(self) -> int:
@@ -61,15 +62,10 @@ class GRU(_Dense):
         return hidden
 
 
-class LSTM(_Dense):
+class LSTMCell(DenseCell):
     """Long short-term memory (Hochreiter and Schmidhuber, 1997); the hidden state is [h, c]."""
 
     gates: eqx.nn.LSTMCell
-
-    def __init__(self, inputs: int, units: int, *, key: PRNGKeyArray, gradient: Gradient = "rtrl"):
-        check_gradient(gradient)
-        self.gates = eqx.nn.LSTMCell(inputs, units, key=key)
-        self.gradient = gradient
 
     @property
     def features(self) -> int:
@@ -83,3 +79,35 @@ class LSTM(_Dense):
 
     def read(self, hidden: Float[Array, "2 units"]) -> Array:
         return hidden[0]
+
+
+@dataclass(frozen=True)
+class GRU:
+    """The settings of a gated recurrent unit."""
+
+    units: int = 192
+    """How many units."""
+    gradient: Gradient = "rtrl"
+    """How credit reaches the past: exactly (rtrl, at O(n^4)), or through one step (tbptt)."""
+
+    def __post_init__(self) -> None:
+        check_recurrent(self.units, self.gradient)
+
+    def build(self, key: PRNGKeyArray, inputs: int, defaults: Defaults = Defaults()) -> GRUCell:
+        return GRUCell(eqx.nn.GRUCell(inputs, self.units, key=key), gradient=self.gradient)
+
+
+@dataclass(frozen=True)
+class LSTM:
+    """The settings of a long short-term memory."""
+
+    units: int = 192
+    """How many units."""
+    gradient: Gradient = "rtrl"
+    """How credit reaches the past: exactly (rtrl, at O(n^4)), or through one step (tbptt)."""
+
+    def __post_init__(self) -> None:
+        check_recurrent(self.units, self.gradient)
+
+    def build(self, key: PRNGKeyArray, inputs: int, defaults: Defaults = Defaults()) -> LSTMCell:
+        return LSTMCell(eqx.nn.LSTMCell(inputs, self.units, key=key), gradient=self.gradient)

@@ -1,17 +1,18 @@
 """The cell that forgets: the paper's feed-forward baseline."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Self
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PRNGKeyArray
 
-from rillax.cells.cell import Cell, Memory
+from rillax.cells.cell import Cell, Defaults, Memory
+from rillax.layers import ACTIVATIONS, layer_norm, sparse_linear
 
 
-class FeedForward(Cell):
+class FeedForwardCell(Cell):
     """A dense layer in the place of a recurrence.
 
     Without a past, the derivative of one step is the whole derivative: RTRL and TBPTT(1) are the
@@ -19,7 +20,7 @@ class FeedForward(Cell):
     """
 
     linear: eqx.nn.Linear
-    activation: Callable[[Array], Array] = eqx.field(static=True, default=jax.nn.leaky_relu)
+    activation: Callable[[Array], Array] = eqx.field(static=True)
 
     @property
     def features(self) -> int:
@@ -32,7 +33,7 @@ class FeedForward(Cell):
         return self.linear(x)
 
     def read(self, hidden: Float[Array, " units"]) -> Array:
-        return self.activation(hidden)
+        return self.activation(layer_norm(hidden))
 
     def initial_sensitivity(self) -> None:
         return None
@@ -42,3 +43,21 @@ class FeedForward(Cell):
 
     def contract(self, g: Array, sensitivity: None) -> Self:
         raise AssertionError("a feed-forward cell carries no sensitivity")
+
+
+@dataclass(frozen=True)
+class FeedForward:
+    """The settings of a dense layer in the place of a recurrence: LayerNorm and activation."""
+
+    units: int = 192
+    """How many units."""
+
+    def __post_init__(self) -> None:
+        if self.units < 1:
+            raise ValueError(f"units must be at least 1, got {self.units}")
+
+    def build(
+        self, key: PRNGKeyArray, inputs: int, defaults: Defaults = Defaults()
+    ) -> FeedForwardCell:
+        linear = sparse_linear(inputs, self.units, defaults.sparsity, key=key)
+        return FeedForwardCell(linear, ACTIVATIONS[defaults.activation])

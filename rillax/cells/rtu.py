@@ -9,6 +9,7 @@ complex number is kept as a pair of real arrays.
 import abc
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self, get_args
 
 import equinox as eqx
@@ -18,9 +19,10 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from rillax._jax.kernels import once
 from rillax.cells import transport
-from rillax.cells.cell import Cell, Gradient, Memory, check_gradient
+from rillax.cells.cell import Cell, Defaults, Gradient, Memory, check_recurrent
 from rillax.cells.pairs import Pair, multiply, rows
 from rillax.cells.transport import Correction
+from rillax.layers import ACTIVATIONS, Activation
 from rillax.utils.names import choose
 
 
@@ -70,7 +72,7 @@ class Coefficients(NamedTuple):
     dlam_dtheta: Pair
 
 
-class _RTU(Cell):
+class _RTUCell(Cell):
     """What the linear and the non-linear unit share: parameters, coefficients, initialisation."""
 
     nu_log: Float[Array, " units"]
@@ -80,48 +82,6 @@ class _RTU(Cell):
     activation: Callable[[Array], Array] = eqx.field(static=True)
     gain: bool = eqx.field(static=True)
     correction: Correction = eqx.field(static=True)
-
-    def __init__(
-        self,
-        inputs: int,
-        units: int,
-        *,
-        key: PRNGKeyArray,
-        activation: Callable[[Array], Array] = jax.nn.leaky_relu,
-        gradient: Gradient = "rtrl",
-        r_min: float = 0.0,
-        r_max: float = 1.0,
-        phase_min: float = 0.0,
-        phase_max: float = 2 * math.pi,
-        gain: bool = True,
-        correction: Correction = "none",
-    ):
-        """Draw r^2 on [r_min^2, r_max^2], the phase on [phase_min, phase_max], B ~ N(0, 1/inputs).
-
-        With ``gain`` the input is scaled by gamma = sqrt(1 - r^2), which keeps the variance of a
-        unit's state independent of how long it remembers; without it, gamma = 1.
-        """
-        check_gradient(gradient)
-        choose("correction", correction, get_args(Correction))
-        if not 0 <= r_min <= r_max <= 1:
-            raise ValueError(f"RTU needs 0 <= r_min <= r_max <= 1, got {r_min} and {r_max}")
-        if not (0 <= phase_min <= phase_max and phase_max > 0):
-            raise ValueError(
-                f"RTU needs 0 <= phase_min <= phase_max and phase_max > 0, got {phase_min} and "
-                f"{phase_max}"
-            )
-        key_polar, key_B = jax.random.split(key)
-        polar = jax.random.uniform(key_polar, (2, units))
-        r_squared = r_min**2 + (r_max**2 - r_min**2) * polar[0]
-        # At the ends of the ranges the logarithms would be infinite.
-        self.nu_log = jnp.log(jnp.clip(-0.5 * jnp.log(r_squared), 1e-6, 10.0))
-        phase = phase_min + (phase_max - phase_min) * jnp.clip(polar[1], 1e-6)
-        self.theta_log = jnp.log(phase)
-        self.B_real, self.B_imag = jax.random.normal(key_B, (2, units, inputs)) / math.sqrt(inputs)
-        self.activation = activation
-        self.gradient = gradient
-        self.gain = gain
-        self.correction = correction
 
     @abc.abstractmethod
     def initial_second(self) -> Any:
@@ -202,17 +162,8 @@ class LinearSensitivity(NamedTuple):
         return multiply(rows(self.turn), self.E)
 
 
-class LinearRTU(_RTU):
-    """The paper's unit: a linear recurrence, the activation outside it.
-
-    >>> cell = LinearRTU(4, 8, key=jax.random.key(0))
-    >>> memory = cell.advance(cell.initial_memory(), jnp.ones(4))
-    >>> cell.read(memory.hidden).shape
-    (16,)
-    """
-
-    def __init__(self, inputs: int, units: int, *, key: PRNGKeyArray, **settings: Any):
-        super().__init__(inputs, units, key=key, **settings)
+class LinearRTUCell(_RTUCell):
+    """The paper's unit: a linear recurrence, the activation outside it."""
 
     def step(self, hidden: Pair, x: Array) -> Pair:
         polar = self.polar()
@@ -287,17 +238,8 @@ class NonlinearSensitivity(NamedTuple):
     B_imag: Pair
 
 
-class NonlinearRTU(_RTU):
+class NonlinearRTUCell(_RTUCell):
     """The activation inside the recurrence, on real and imaginary part separately."""
-
-    def __init__(self, inputs: int, units: int, *, key: PRNGKeyArray, **settings: Any):
-        super().__init__(inputs, units, key=key, **settings)
-        if self.correction == "exact":
-            raise ValueError(
-                "the correction 'exact' is for the linear unit (cell 'rtu'): here a unit's second "
-                "derivatives with respect to its inputs' weights are not zero, and there are as "
-                "many as weights times inputs; choose 'diagonal'"
-            )
 
     def step(self, hidden: Pair, x: Array) -> Pair:
         polar = self.polar()
@@ -360,3 +302,105 @@ class NonlinearRTU(_RTU):
             return memory
         change = jax.tree.map(jnp.subtract, after, self) if change is None else change
         return transport.move_nonlinear(self, memory, after, change)
+
+
+@dataclass(frozen=True)
+class _Recurrence:
+    """What the settings of both units have in common."""
+
+    units: int = 192
+    """How many units. Each is a complex number, so the head reads twice as many features."""
+    gradient: Gradient = "rtrl"
+    """How credit reaches the past: exactly (rtrl), or through one step (tbptt)."""
+    r_min: float = 0.0
+    """Smallest r = |lambda| at the start; r^2 is drawn uniformly."""
+    r_max: float = 1.0
+    """Largest r at the start."""
+    phase_min: float = 0.0
+    """Smallest phase at the start; it is drawn uniformly."""
+    phase_max: float = 2 * math.pi
+    """Largest phase at the start."""
+    gain: bool = True
+    """Scale the input by gamma = sqrt(1 - r^2), which keeps the variance of a unit's state
+    independent of how long it remembers."""
+    correction: Correction = "none"
+    """What is done about stale sensitivities (docs/staleness.md)."""
+
+    def __post_init__(self) -> None:
+        check_recurrent(self.units, self.gradient)
+        choose("correction", self.correction, get_args(Correction))
+        if self.correction != "none" and self.gradient != "rtrl":
+            raise ValueError(
+                f"the correction {self.correction!r} moves a sensitivity, which only the gradient "
+                f"rtrl carries, got {self.gradient}"
+            )
+        if not 0 <= self.r_min <= self.r_max <= 1:
+            raise ValueError(
+                f"an RTU needs 0 <= r_min <= r_max <= 1, got {self.r_min} and {self.r_max}"
+            )
+        if not (0 <= self.phase_min <= self.phase_max and self.phase_max > 0):
+            raise ValueError(
+                "an RTU needs 0 <= phase_min <= phase_max and phase_max > 0, got "
+                f"{self.phase_min} and {self.phase_max}"
+            )
+
+
+def _fields(
+    settings: _Recurrence, key: PRNGKeyArray, inputs: int, activation: Activation
+) -> dict[str, Any]:
+    """What a cell with these settings holds at the start."""
+    key_polar, key_B = jax.random.split(key)
+    polar = jax.random.uniform(key_polar, (2, settings.units))
+    r_squared = settings.r_min**2 + (settings.r_max**2 - settings.r_min**2) * polar[0]
+    phases = settings.phase_max - settings.phase_min
+    B_real, B_imag = jax.random.normal(key_B, (2, settings.units, inputs)) / math.sqrt(inputs)
+    return {
+        # At the ends of the ranges the logarithms would be infinite.
+        "nu_log": jnp.log(jnp.clip(-0.5 * jnp.log(r_squared), 1e-6, 10.0)),
+        "theta_log": jnp.log(settings.phase_min + phases * jnp.clip(polar[1], 1e-6)),
+        "B_real": B_real,
+        "B_imag": B_imag,
+        "activation": ACTIVATIONS[activation],
+        "gain": settings.gain,
+        "correction": settings.correction,
+        "gradient": settings.gradient,
+    }
+
+
+@dataclass(frozen=True)
+class RTU(_Recurrence):
+    """The settings of the paper's recurrent trace unit: linear, and read through a function.
+
+    >>> cell = RTU(units=8).build(jax.random.key(0), inputs=4)
+    >>> memory = cell.advance(cell.initial_memory(), jnp.ones(4))
+    >>> cell.read(memory.hidden).shape
+    (16,)
+    """
+
+    features: Activation | None = None
+    """The function of the state that the head reads; the network's activation if not given."""
+
+    def build(
+        self, key: PRNGKeyArray, inputs: int, defaults: Defaults = Defaults()
+    ) -> LinearRTUCell:
+        activation = self.features or defaults.activation
+        return LinearRTUCell(**_fields(self, key, inputs, activation))
+
+
+@dataclass(frozen=True)
+class NonlinearRTU(_Recurrence):
+    """The settings of a recurrent trace unit with the network's activation in the recurrence."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.correction == "exact":
+            raise ValueError(
+                "the correction 'exact' is for the linear unit (cell 'rtu'): here a unit's second "
+                "derivatives with respect to its inputs' weights are not zero, and there are as "
+                "many as weights times inputs; choose 'diagonal'"
+            )
+
+    def build(
+        self, key: PRNGKeyArray, inputs: int, defaults: Defaults = Defaults()
+    ) -> NonlinearRTUCell:
+        return NonlinearRTUCell(**_fields(self, key, inputs, defaults.activation))

@@ -34,7 +34,7 @@ from rillax.cells.cell import Memory
 from rillax.cells.pairs import Pair, add, multiply, row_sums, rows, scale, subtract, turn
 
 if TYPE_CHECKING:
-    from rillax.cells.rtu import LinearRTU, NonlinearRTU
+    from rillax.cells.rtu import LinearRTUCell, NonlinearRTUCell
 
 Correction = Literal["none", "diagonal", "exact"]
 """What is done about the staleness of an RTU's sensitivity."""
@@ -108,7 +108,7 @@ class Polar(NamedTuple):
     """da / d nu_log."""
 
 
-def polar(cell: "LinearRTU") -> Polar:
+def polar(cell: "LinearRTUCell") -> Polar:
     recurrence = cell.polar()
     decay, frequency = recurrence.nu, recurrence.omega
     lam, gamma = recurrence.lam, recurrence.gamma
@@ -136,7 +136,7 @@ def advance_guard(guard: Guard, nu_log: Array) -> Guard:
     )
 
 
-def watch(guard: Guard, before: "LinearRTU | NonlinearRTU", after: Any) -> Guard:
+def watch(guard: Guard, before: "LinearRTUCell | NonlinearRTUCell", after: Any) -> Guard:
     """The guard after a change of parameters: which units may be moved along with it."""
     d_decay = jnp.exp(after.nu_log) - jnp.exp(before.nu_log)
     d_frequency = jnp.exp(after.theta_log) - jnp.exp(before.theta_log)
@@ -168,14 +168,14 @@ def settle(trusted: Array, value: Pair, added: Pair, step: Pair) -> tuple[Pair, 
 # ---- the linear unit
 
 
-def linear_second(cell: "LinearRTU") -> LinearSecond:
+def linear_second(cell: "LinearRTUCell") -> LinearSecond:
     unit = (jnp.zeros_like(cell.nu_log),) * 2
     row = (jnp.zeros_like(cell.B_real),) * 2 if cell.correction == "exact" else None
     added = LinearAdded(None if row is None else unit, unit, unit)
     return LinearSecond(unit, row, added, blank_guard(cell.nu_log))
 
 
-def advance_linear(cell: "LinearRTU", memory: Memory, x: Array) -> LinearSecond:
+def advance_linear(cell: "LinearRTUCell", memory: Memory, x: Array) -> LinearSecond:
     """The second-order terms after one more input, from the memory before it."""
     del x
     p, second, added = polar(cell), memory.second, memory.second.added
@@ -216,7 +216,7 @@ class LinearHessian(NamedTuple):
     theta_B: Pair
 
 
-def linear_hessian(cell: "LinearRTU", memory: Memory) -> LinearHessian:
+def linear_hessian(cell: "LinearRTUCell", memory: Memory) -> LinearHessian:
     """The second derivatives of the state, read off the terms that ``exact`` carries."""
     p, s, second = polar(cell), memory.sensitivity, memory.second
     h1 = first_in_log(p, s)
@@ -245,7 +245,9 @@ def _diagonal(p: Polar, h: Pair, h1: Pair, h2: Pair) -> tuple[Pair, Pair]:
     return nu_nu, theta_theta
 
 
-def move_linear(cell: "LinearRTU", memory: Memory, after: "LinearRTU", change: Any) -> Memory:
+def move_linear(
+    cell: "LinearRTUCell", memory: Memory, after: "LinearRTUCell", change: Any
+) -> Memory:
     """The memory of a unit whose parameters have just become those of ``after``."""
     second, s = memory.second, memory.sensitivity
     guard, added = watch(second.guard, cell, after), second.added
@@ -267,7 +269,7 @@ def move_linear(cell: "LinearRTU", memory: Memory, after: "LinearRTU", change: A
     )
 
 
-def _diagonal_steps(cell: "LinearRTU", memory: Memory, after: "LinearRTU") -> LinearAdded:
+def _diagonal_steps(cell: "LinearRTUCell", memory: Memory, after: "LinearRTUCell") -> LinearAdded:
     p = polar(cell)
     h1 = first_in_log(p, memory.sensitivity)
     nu_nu, theta_theta = _diagonal(p, memory.hidden, h1, memory.second.h2)
@@ -279,7 +281,7 @@ def _diagonal_steps(cell: "LinearRTU", memory: Memory, after: "LinearRTU") -> Li
 
 
 def _exact_steps(
-    cell: "LinearRTU", memory: Memory, after: "LinearRTU", change: Any, trusted: Array
+    cell: "LinearRTUCell", memory: Memory, after: "LinearRTUCell", change: Any, trusted: Array
 ) -> tuple[LinearAdded, Pair]:
     """What transport adds to the state and to S, and where it takes E.
 
@@ -306,12 +308,12 @@ def _exact_steps(
 # ---- the non-linear unit
 
 
-def nonlinear_second(cell: "NonlinearRTU") -> NonlinearSecond:
+def nonlinear_second(cell: "NonlinearRTUCell") -> NonlinearSecond:
     zero = cell.initial_sensitivity()
     return NonlinearSecond(zero, zero, blank_guard(cell.nu_log))
 
 
-def advance_nonlinear(cell: "NonlinearRTU", memory: Memory, x: Array) -> NonlinearSecond:
+def advance_nonlinear(cell: "NonlinearRTUCell", memory: Memory, x: Array) -> NonlinearSecond:
     """omega_t = d2h_t/dpsi_i^2, by following a step along each parameter to second order."""
     s, second, h = memory.sensitivity, memory.second, memory.hidden
     recurrence = cell.polar()
@@ -374,7 +376,7 @@ def _second_derivative(path: Callable[[Array], Pair], like: Array) -> Pair:
     return jax.jvp(lambda t: jax.jvp(path, (t,), (one,))[1], (zero,), (one,))[1]
 
 
-def move_nonlinear(cell: "NonlinearRTU", memory: Memory, after: Any, change: Any) -> Memory:
+def move_nonlinear(cell: "NonlinearRTUCell", memory: Memory, after: Any, change: Any) -> Memory:
     second = memory.second
     guard = watch(second.guard, cell, after)
     moved, total = {}, {}

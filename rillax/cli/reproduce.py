@@ -1,9 +1,7 @@
-"""The paper as commands: ``rillax reproduce``, ``results``, ``plot`` and ``report``."""
+"""``rillax reproduce``: the experiments of the paper, as many at once as there are cores."""
 
-import dataclasses
-import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,63 +12,77 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from rillax.cli.terminal import INTERRUPTED, console, interruptible, parse, say
-from rillax.experiments import engines, runner, trackers
-from rillax.experiments.run import shown
+from rillax.cli.flags import OptionalInt
+from rillax.cli.terminal import (
+    FAILED,
+    INTERRUPTED,
+    console,
+    count,
+    duration,
+    interruptible,
+    parse,
+    say,
+    say_if_slow,
+)
+from rillax.experiments import Job, Options, engines, runner, trackers
+from rillax.experiments.cost import Costs, floor
 from rillax.experiments.store import Root
-from rillax.experiments.work import Options
-from rillax.paper import collect, cost, figures, grid, report
+from rillax.experiments.training import shown
+from rillax.paper import collect, drawing, figures, report
 from rillax.utils import files
-from rillax.utils.names import choose
 
-FAILED = 1
 OUT = Path("runs/paper")
-RESULTS = Path("results/paper")
-_FIGURE = f"One of: {', '.join(grid.EVERY)}."
 
 
 @dataclass(frozen=True)
-class _Reproduce:
+class Reproduce:
     """Run the experiments of the paper: one figure, or all.
 
-    Cells that are finished in --out are skipped, interrupted ones go on from their checkpoint; the
-    same command again is all it takes. Ends with results, figures and a report in --out.
+    Jobs that are finished in --out are skipped, and interrupted ones continue from their
+    checkpoint, so the same command continues after a stop. It ends with results, figures and a
+    report in --out.
     """
 
-    name: tyro.conf.Positional[str]
-    """fig1a, fig1b, popgym, mujoco, staleness, kmemory, or all; or choices, a study of ours."""
-    preset: grid.Preset = "paper"
+    name: Annotated[
+        tyro.conf.Positional[str],
+        tyro.conf.arg(
+            metavar="NAME",
+            help=f"One of: {', '.join(figures.NAMES)}, or all; "
+            f"or a study of ours: {', '.join(figures.STUDIES)}.",
+        ),
+    ]
+    preset: figures.Preset = "paper"
     """The paper's numbers, or ours where they are better."""
-    seeds: int | None = None
-    """Seeds per cell, instead of the paper's 5."""
-    frames: int | None = None
+    seeds: OptionalInt = None
+    """Seeds per job, instead of the paper's 5."""
+    frames: OptionalInt = None
     """Frames per seed, instead of the paper's."""
     only: Annotated[tuple[str, ...], tyro.conf.arg(metavar="PATTERN...")] = ("*",)
-    """Only cells whose name matches, such as 'fig1b/L8-*'."""
+    """Only jobs whose name matches, such as 'fig1b/L8-*'."""
     miniature: bool = False
-    """Every figure, few cells, 2 seeds, a few thousand frames: minutes instead of days."""
+    """Every figure with few jobs, 2 seeds and a few thousand frames: minutes instead of days."""
     out: Path = OUT
     """Directory for the results; for Ray, one that every node sees."""
     dry_run: bool = False
-    """List the cells and what they would cost, and run nothing."""
+    """List the jobs and what they would cost, and run nothing."""
     engine: Literal["local", "ray"] = "local"
     """Processes on this machine, or tasks of a Ray cluster."""
     address: str = "auto"
-    """Of the Ray cluster."""
-    workers: int | None = None
+    """Address of the Ray cluster."""
+    workers: OptionalInt = None
     """Processes of the local engine; one per core if not given."""
     checkpoint_seconds: float = 60.0
-    """A checkpoint of each cell this often."""
+    """A checkpoint of each job this often."""
     tensorboard: bool = False
-    """Write the metrics of every cell for TensorBoard (extra: tensorboard)."""
+    """Write the metrics of every job for TensorBoard (extra: tensorboard)."""
     wandb: str | None = None
-    """Send the metrics of every cell to this project of Weights & Biases (extra: wandb)."""
+    """Send the metrics of every job to this project of Weights & Biases (extra: wandb)."""
 
 
-def _reproduce(argv: list[str]) -> None:
-    flags = parse(_Reproduce, argv, "rillax reproduce", _Reproduce(name=tyro.MISSING))
+def main(argv: list[str]) -> None:
+    flags = parse(Reproduce, argv, "rillax reproduce")
     trackers.require(flags.tensorboard, flags.wandb)
-    chosen = grid.select(
+    chosen = figures.select(
         flags.name,
         flags.preset,
         only=flags.only,
@@ -78,85 +90,75 @@ def _reproduce(argv: list[str]) -> None:
         frames=flags.frames,
         miniature=flags.miniature,
     )
-    cells, root = grid.cells_of(chosen), Root(flags.out)
-    root.check(flags.preset, cells)
-    costs = cost.Costs(cost.floor())
-    for cell in cells:
-        costs.observe(cell, root.done(cell))
+    jobs, root = figures.jobs_of(chosen), Root(flags.out)
+    root.check(flags.preset, jobs)
+    costs = Costs(floor())
+    for job in jobs:
+        costs.observe(job, root.done(job))
     if flags.dry_run:
         _list(chosen, root, costs, _slots(flags))
         return
-    with interruptible() as stop, _display() as show:
-        make = _engine(flags)
-        board = runner.run(root, cells, flags.preset, make, costs, show, stop)
+    say_if_slow()
+    with interruptible() as stop, _Display() as show:
+        board = runner.run(root, jobs, flags.preset, _engine(flags), costs, show, stop)
     _finish(root, board)
 
 
-def _engine(flags: _Reproduce) -> Callable[[], engines.Engine]:
+def _engine(flags: Reproduce) -> Callable[[], engines.Engine]:
     options = Options(flags.checkpoint_seconds, flags.tensorboard, flags.wandb)
     if flags.engine == "ray":
         return lambda: engines.Ray(options, flags.address)
     return lambda: engines.Local(options, flags.workers)
 
 
-def _slots(flags: _Reproduce) -> int:
-    """How many cells would run at once; of a cluster that is not asked yet, one."""
+def _slots(flags: Reproduce) -> int:
+    """How many jobs would run at once; one for a cluster, which is not asked for its size yet."""
     return engines.Local(Options(), flags.workers).slots if flags.engine == "local" else 1
 
 
-def _list(chosen: dict[str, grid.Figure], root: Root, costs: cost.Costs, slots: int) -> None:
-    """The cells, their frames and their cost."""
-    table = Table(box=None)
-    table.add_column("cell", no_wrap=True)
-    for column in ("seeds x frames", "core time"):
-        table.add_column(column, justify="right")
-    table.add_column("numbers from")
-    for cell in grid.cells_of(chosen):
-        seconds = costs.seconds(cell)
-        table.add_row(
-            cell.name,
-            f"{cell.work.seeds} x {cell.work.frames:,}" if cell.work.frames else "",
-            "done" if root.done(cell) else "?" if seconds is None else _duration(seconds),
-            cell.source,
-        )
-    say(table)
+def _list(chosen: Mapping[str, figures.Figure], root: Root, costs: Costs, slots: int) -> None:
+    """The jobs, their frames and their cost."""
+    jobs = figures.jobs_of(chosen)
+    say(_table(jobs, root, costs))
     for figure in chosen.values():
-        say(f"{figure.name}: {len(figure.cells)} cells, {figure.frames:,} frames")
-    cells = grid.cells_of(chosen)
-    left = [cell for cell in cells if root.done(cell) is None]
+        say(f"{figure.name}: {count(len(figure.jobs), 'job')}, {count(figure.frames, 'frame')}")
+    left = [job for job in jobs if root.done(job) is None]
     seconds, unknown = costs.total(left)
-    say(f"in all: {len(cells)} cells, {sum(cell.frames for cell in cells):,} frames")
+    frames = sum(job.frames for job in jobs)
+    say(f"in all: {count(len(jobs), 'job')}, {count(frames, 'frame')}")
     say(
-        f"left to do: {len(left)} cells, about {_duration(seconds)} on one core, "
-        f"{_duration(seconds / slots)} on {slots}"
-        + (f", without {unknown} cells whose rate was never measured" if unknown else "")
+        f"left to do: {count(len(left), 'job')}, about {duration(seconds)} on one core, "
+        f"{duration(seconds / slots)} on {slots}"
+        + (f", without {count(unknown, 'job')} of unknown speed" if unknown else "")
     )
 
 
-def _duration(seconds: float | None) -> str:
-    """A time as a person says it.
+def _table(jobs: list[Job], root: Root, costs: Costs) -> Table:
+    table = Table(box=None)
+    table.add_column("job", no_wrap=True)
+    for column in ("seeds x frames", "core time"):
+        table.add_column(column, justify="right")
+    table.add_column("numbers from")
+    for job in jobs:
+        seconds = costs.seconds(job)
+        table.add_row(
+            job.name,
+            f"{job.work.seeds} x {job.work.frames:,}" if job.work.frames else "",
+            "done" if root.done(job) else "?" if seconds is None else duration(seconds),
+            job.source,
+        )
+    return table
 
-    >>> _duration(42), _duration(4242), _duration(424242)
-    ('42 s', '1 h 10 min', '4 d 21 h')
-    """
-    if seconds is None:
-        return "unknown"
-    minutes, hours, days = (int(seconds // n) for n in (60, 3600, 86400))
-    if days:
-        return f"{days} d {hours % 24} h"
-    if hours:
-        return f"{hours} h {minutes % 60} min"
-    return f"{minutes} min {int(seconds) % 60} s" if minutes else f"{seconds:.0f} s"
 
-
-class _display:
-    """The live table; where there is no terminal, a line for each cell that starts or ends."""
+class _Display:
+    """The live table; where there is no terminal, a line for each job that starts or ends."""
 
     def __init__(self) -> None:
-        self._live = Live(console=console, refresh_per_second=4) if console.is_terminal else None
+        live = console().is_terminal
+        self._live = Live(console=console(), refresh_per_second=4) if live else None
         self._said: dict[str, str] = {}
 
-    def __enter__(self) -> "_display":
+    def __enter__(self) -> "_Display":
         if self._live:
             self._live.start()
         return self
@@ -169,26 +171,26 @@ class _display:
         if self._live:
             self._live.update(_board(board))
             return
-        for name, status in board.cells.items():
+        for name, status in board.jobs.items():
             if status.state != self._said.get(name, "waiting") and not status.skipped:
                 self._said[name] = status.state
                 say(f"{_totals(board)} | {name}: {_state(status)}")
 
 
 def _board(board: runner.Board) -> Group:
-    """Cells under way and the latest to end; a terminal has no room for all."""
-    table = Table("cell", "", "frames", "rate", "left", "return", "where", box=None)
-    here = list(board.cells.values())
+    """The jobs that run and the latest to end; a terminal has no room for all."""
+    table = Table("job", "", "frames", "rate", "left", "return", "where", box=None)
+    here = list(board.jobs.values())
     ended = [s for s in here if s.state in ("done", "failed", "stopped") and not s.skipped]
     for status in [*ended[-5:], *(s for s in here if s.state == "running")]:
         rate = status.frames_per_second
-        left = (1 - status.share) * status.cell.frames / rate if rate else None
+        left = (1 - status.share) * status.job.frames / rate if rate else None
         table.add_row(
-            status.cell.name,
+            status.job.name,
             _state(status),
-            f"{status.frame:,}/{status.cell.work.frames:,}",
+            f"{status.frame:,}/{status.job.work.frames:,}",
             f"{rate:,.0f}/s" if rate else "",
-            _duration(left) if left is not None and status.state == "running" else "",
+            duration(left) if left is not None and status.state == "running" else "",
             shown(status.value),
             status.host,
         )
@@ -197,12 +199,12 @@ def _board(board: runner.Board) -> Group:
 
 def _totals(board: runner.Board) -> str:
     counts = ", ".join(
-        f"{count} {state}"
+        f"{number} {state}"
         for state in ("done", "running", "waiting", "failed", "stopped")
-        if (count := board.count(state))
+        if (number := board.count(state))
     )
     left = board.seconds_left()
-    return counts + (f", {_duration(left)} left" if left else "")
+    return counts + (f", {duration(left)} left" if left else "")
 
 
 def _state(status: runner.Status) -> str:
@@ -215,140 +217,22 @@ def _state(status: runner.Status) -> str:
 
 def _finish(root: Root, board: runner.Board) -> None:
     """What came of it: results, figures, report; then what failed."""
-    skipped = sum(status.skipped for status in board.cells.values())
+    skipped = sum(status.skipped for status in board.jobs.values())
     say(
-        f"{board.count('done')} of {len(board.cells)} cells done"
-        + (f" ({skipped} had been before)" if skipped else "")
+        f"{board.count('done')} of {count(len(board.jobs), 'job')} done"
+        + (f" ({skipped} had been done before)" if skipped else "")
     )
     for status in board.failed():
-        say(f"failed: {status.cell.name}: {status.error} (log: {status.log})")
-    written = collect.collect(root, root.path / "results")
-    everything = {name: collect.load(root.path / "results", name) for name in written}
-    for results in everything.values():
-        figures.save(results, root.path / "figures")
+        say(f"failed: {status.job.name}: {status.error} (log: {status.log})")
+    results, drawn, page = (root.path / n for n in ("results", "figures", "report.html"))
+    everything = {name: collect.load(results, name) for name in collect.collect(root, results)}
+    for one in everything.values():
+        drawing.save(one, drawn)
     if everything:
-        page = root.path / "report.html"
         files.write_bytes(page, report.page(everything).encode())
-        say(f"results: {root.path / 'results'}, figures: {root.path / 'figures'}, report: {page}")
+        say(f"results: {results}, figures: {drawn}, report: {page}")
     if board.failed():
         sys.exit(FAILED)
     if board.count("stopped") or board.count("waiting"):
-        say("stopped; the same command goes on")
+        say("stopped; the same command continues")
         sys.exit(INTERRUPTED)
-
-
-@dataclass(frozen=True)
-class _Collect:
-    """Gather the finished cells of --out into one small Parquet file per figure."""
-
-    out: Path = OUT
-    """The directory that rillax reproduce wrote."""
-    to: Path | None = None
-    """Where the files go; results/PRESET if not given."""
-
-
-@dataclass(frozen=True)
-class _Show:
-    """Print IQM, standard error, seeds and frames of every cell of a figure."""
-
-    name: tyro.conf.Positional[str] = dataclasses.field(metadata={"help": _FIGURE})
-    results: Path = RESULTS
-    """The directory that rillax results collect wrote."""
-    json: bool = False
-    """For programs."""
-
-
-def _results(argv: list[str]) -> None:
-    """``rillax results collect`` and ``rillax results show NAME``."""
-    choices = {"collect": _results_collect, "show": _results_show}
-    what = argv[0] if argv else ""
-    if what in ("-h", "--help"):
-        say("rillax results collect [--out DIR] [--to DIR]\nrillax results show NAME [--json]")
-        return
-    choose("command of rillax results", what, choices)
-    choices[what](argv[1:])
-
-
-def _results_collect(argv: list[str]) -> None:
-    flags = parse(_Collect, argv, "rillax results collect", _Collect())
-    root = Root(flags.out)
-    to = flags.to or Path("results") / root.manifest()["preset"]
-    written = collect.collect(root, to)
-    if not written:
-        raise ValueError(
-            f"no cell of {flags.out} is finished yet; rillax reproduce goes on with it"
-        )
-    for path in written.values():
-        say(
-            f"{path}: {len(collect.load(to, path.stem).cells)} cells, {path.stat().st_size:,} bytes"
-        )
-
-
-def _results_show(argv: list[str]) -> None:
-    flags = parse(_Show, argv, "rillax results show", _Show(name=tyro.MISSING))
-    rows = collect.summary(collect.load(flags.results, flags.name))
-    if flags.json:
-        print(json.dumps(rows, indent=2))
-        return
-    table = Table(box=None)
-    # A terminal has room for what is not told by the cell's name and not the same nothing in all.
-    told = [n for n in rows[0] if n not in ("group", "label") and any(row[n] for row in rows)]
-    for name in told:
-        if name == "cell":
-            table.add_column(name, overflow="fold")
-        else:
-            column = name.replace("standard_error", "s.e.")
-            table.add_column(column, no_wrap=True, justify="right")
-    for row in rows:
-        table.add_row(*(_plain(row[name]) for name in told))
-    say(table)
-
-
-def _plain(value: object) -> str:
-    if value is None or isinstance(value, float):
-        return shown(value)
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-@dataclass(frozen=True)
-class _Plot:
-    """Draw a figure of the paper from collected results, as SVG, PDF and PNG."""
-
-    name: tyro.conf.Positional[str] = dataclasses.field(metadata={"help": _FIGURE})
-    results: Path = RESULTS
-    """The directory that rillax results collect wrote."""
-    to: Path | None = None
-    """Where the files go; beside the results if not given."""
-
-
-def _plot(argv: list[str]) -> None:
-    flags = parse(_Plot, argv, "rillax plot", _Plot(name=tyro.MISSING))
-    choose("figure", flags.name, [*grid.EVERY, "all"])
-    if flags.name == "all":
-        found = list(collect.load_all(flags.results).values())
-    else:
-        found = [collect.load(flags.results, flags.name)]
-    for results in found:
-        paths = figures.save(results, flags.to or flags.results)
-        say(" ".join(map(str, paths)))
-
-
-@dataclass(frozen=True)
-class _Report:
-    """Write the report: one HTML page with every figure, claim, number and setting."""
-
-    results: Path = RESULTS
-    """The directory that rillax results collect wrote."""
-    to: Path = Path("report.html")
-    """The page."""
-
-
-def _report(argv: list[str]) -> None:
-    flags = parse(_Report, argv, "rillax report", _Report())
-    everything = collect.load_all(flags.results)
-    files.write_bytes(flags.to, report.page(everything).encode())
-    drawn = [name for name in everything if name in grid.NAMES]
-    say(f"{flags.to}: {len(drawn)} of {len(grid.NAMES)} figures")
-
-
-COMMANDS = {"reproduce": _reproduce, "results": _results, "plot": _plot, "report": _report}

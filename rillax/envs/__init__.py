@@ -1,33 +1,35 @@
 """Environments that run inside the agent's loop, and ``make`` to get one by name."""
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 import gymnasium
-import gymnax
-from gymnax.environments.environment import Environment
 
-from rillax.envs.environment import is_jax
+from rillax.envs import others
+from rillax.envs.environment import Environment, is_jax, spaces_of
 from rillax.envs.k_memory_chain import KMemoryChain
 from rillax.envs.memory_chain import MemoryChain
 from rillax.envs.mujoco import NAMES as MUJOCO
 from rillax.envs.mujoco import make_mujoco
 from rillax.envs.popgym import GAMES
 from rillax.envs.wrappers import ObservationWrapper, PreviousAction, PreviousReward
-from rillax.utils.names import choose
+from rillax.utils.own import call, nearest
 
 __all__ = [
     "MUJOCO",
     "POPGYM",
+    "Environment",
     "KMemoryChain",
     "MemoryChain",
     "PreviousAction",
     "PreviousReward",
+    "check",
+    "is_gymnasium",
     "is_jax",
     "is_ours",
     "make",
     "names",
+    "spaces_of",
 ]
 
 POPGYM = list(GAMES)
@@ -40,12 +42,12 @@ _ENVIRONMENTS: dict[str, Callable[..., Environment]] = {
 
 
 def names() -> list[str]:
-    """The names that ``make`` knows: ours, then every environment of gymnax.
+    """The names that ``make`` knows: ours, then every environment of gymnax if it is installed.
 
     Any other id that Gymnasium knows works as well, and ``gymnasium:ID`` names Gymnasium's where
-    gymnax has one of the same name.
+    gymnax has one of the same name. ``module:Name`` is one of your own.
     """
-    return [*_ENVIRONMENTS, *MUJOCO, *gymnax.registered_envs]
+    return [*_ENVIRONMENTS, *MUJOCO, *others.gymnax_names()]
 
 
 def make(
@@ -55,19 +57,27 @@ def make(
     previous_reward: bool = False,
     **settings: Any,
 ) -> Environment | gymnasium.Env:
-    """An environment by name: a gymnax one, or, for MuJoCo and other ids of Gymnasium, theirs.
+    """An environment by name: in JAX, or, for MuJoCo and other ids of Gymnasium, theirs.
 
-    ``env.default_params`` of a gymnax environment carries its settings.
+    ``env.default_params`` of an environment in JAX carries its settings.
 
     >>> make("MemoryChain", length=16).default_params.memory_length
     16
 
     ``previous_action`` and ``previous_reward`` append those to the observation, in that order. Left
     to itself, the action is there in the games whose reference declares that it has to be.
+
+    ``make("my_envs:Maze", size=5)`` imports ``my_envs``, from the current directory too, and calls
+    its ``Maze`` with the settings; that may be a class or a function, and what it makes in JAX or a
+    ``gymnasium.Env``. If the module has nothing of that name, it is taken for an id that importing
+    the module registers with Gymnasium.
     """
-    if name in MUJOCO or is_gymnasium(name):
-        return _make_gymnasium(name, settings)
-    env: Environment = _make(name, settings)
+    env = _make(name, settings)
+    if not is_jax(env):
+        for wish, granted in {"action": previous_action, "reward": previous_reward}.items():
+            if granted:
+                raise ValueError(f"previous_{wish} needs an environment in JAX, {name} is none")
+        return env
     if previous_action is None:
         previous_action = getattr(env, "obs_requires_prev_action", False)
     if previous_action:
@@ -75,6 +85,19 @@ def make(
     if previous_reward:
         env = PreviousReward(env)
     return env
+
+
+def check(name: str) -> None:
+    """Raise a ValueError that says what is near, unless ``make`` knows the name.
+
+    Of ``module:Name`` nothing can be said before the module is imported, which ``make`` does.
+    """
+    if _is_ours(name) or others.is_own(name) or is_gymnasium(name) or others.is_gymnax(name):
+        return
+    close = nearest(name, [*names(), *gymnasium.registry])
+    hint = f"did you mean {others.either(close)}? " if close else ""
+    missing = "" if others.gymnax_is_installed() else f"; gymnax's need {others.INSTALL_GYMNAX}"
+    raise ValueError(f"unknown environment {name!r}; {hint}`rillax envs` lists all{missing}")
 
 
 def is_ours(env: Any) -> bool:
@@ -86,29 +109,21 @@ def is_ours(env: Any) -> bool:
 
 def is_gymnasium(name: str) -> bool:
     """Whether a name is an id of Gymnasium's, and not one of ours or of gymnax."""
-    if name.startswith("gymnasium:"):
-        return True
-    return name not in names() and name in gymnasium.registry
+    return not _is_ours(name) and others.is_gymnasium_id(name)
 
 
-def _make_gymnasium(name: str, settings: dict[str, Any]) -> gymnasium.Env:
+def _is_ours(name: str) -> bool:
+    return name in _ENVIRONMENTS or name in MUJOCO
+
+
+def _make(name: str, settings: dict[str, Any]) -> Any:
+    check(name)
+    if name in _ENVIRONMENTS:
+        return call(name, _ENVIRONMENTS[name], settings)
     if name in MUJOCO:
-        if settings:
-            raise ValueError(f"{name} has no setting {next(iter(settings))!r}; it has none")
-        return make_mujoco(name)
-    id = name.removeprefix("gymnasium:")
-    try:
-        return gymnasium.make(id, **settings)
-    except (gymnasium.error.Error, TypeError) as error:
-        raise ValueError(f"Gymnasium cannot make {id}: {error}") from error
-
-
-def _make(name: str, settings: dict[str, Any]) -> Environment:
-    choose("environment", name, names())
-    factory = _ENVIRONMENTS.get(name) or type(gymnax.make(name)[0])
-    accepted = inspect.signature(factory).parameters
-    for setting in settings:
-        if setting not in accepted:
-            has = f"it has: {', '.join(accepted)}" if accepted else "it has none"
-            raise ValueError(f"{name} has no setting {setting!r}; {has}")
-    return factory(**settings)
+        return call(name, lambda: make_mujoco(name), settings)
+    if others.is_own(name):
+        return others.make_own(name, settings)
+    if is_gymnasium(name):
+        return others.make_gymnasium(name, settings)
+    return others.make_gymnax(name, settings)

@@ -1,12 +1,13 @@
-"""A gymnax environment, seen through Gymnasium's interface: one step at a time, on the host."""
+"""An environment in JAX, seen through Gymnasium's interface: one step at a time, on the host."""
 
 from typing import Any
 
 import gymnasium
 import jax
 import numpy as np
-from gymnax.environments.environment import Environment
-from gymnax.environments.spaces import gymnax_space_to_gym_space
+
+from rillax.envs.environment import Environment
+from rillax.envs.spaces import to_gymnasium
 
 
 class GymnasiumAdapter(gymnasium.Env):
@@ -25,8 +26,8 @@ class GymnasiumAdapter(gymnasium.Env):
     def __init__(self, env: Environment, params: Any = None):
         self.env = env
         self.params = env.default_params if params is None else params
-        self.observation_space = gymnax_space_to_gym_space(env.observation_space(self.params))
-        self.action_space = gymnax_space_to_gym_space(env.action_space(self.params))
+        self.observation_space = to_gymnasium(env.observation_space(self.params))
+        self.action_space = to_gymnasium(env.action_space(self.params))
         self._state: Any = None
 
     def reset(

@@ -8,19 +8,19 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from flax import struct
-from gymnax.environments import environment, spaces
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from rillax.envs import environment, spaces
 
-@struct.dataclass
+
+@environment.dataclass
 class EnvState(environment.EnvState):
     """The bits of the last ``memory + 1`` times, that of time t in slot t mod (memory + 1)."""
 
     bits: Int[Array, " slots"]
 
 
-@struct.dataclass
+@environment.dataclass
 class EnvParams(environment.EnvParams):
     """An episode ends by itself after ``episode_length``; ``max_steps_in_episode`` may cut it."""
 
@@ -85,10 +85,6 @@ class KMemoryChain(environment.Environment[EnvState, EnvParams]):
 
     def is_truncated(self, state: EnvState, params: EnvParams) -> Bool[Array, ""]:
         return (state.time >= params.max_steps_in_episode) & ~self.is_terminated(state, params)
-
-    @property
-    def num_actions(self) -> int:
-        return 2
 
     def action_space(self, params: Any = None) -> spaces.Discrete:
         return spaces.Discrete(2)

@@ -10,16 +10,18 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from gymnax.environments import environment, spaces
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
+
+from rillax.envs import environment, spaces
+from rillax.spaces import is_discrete
 
 
 class ObservationWrapper(environment.Environment, abc.ABC):
-    """Any gymnax environment, with more at the end of its observation, which becomes a vector."""
+    """Any environment in JAX, with more at the end of its observation, which becomes a vector."""
 
     def __init__(self, env: environment.Environment):
         super().__init__()
-        self.env = env
+        self.env: Any = env
 
     @abc.abstractmethod
     def addition(self, action: Array, reward: Array, params: Any) -> Float[Array, " added"]:
@@ -144,24 +146,24 @@ class PreviousReward(ObservationWrapper):
 
 def flatten(space: Any, value: Any) -> Float[Array, " size"]:
     """A value of a space as a vector: one-hot if it is discrete, its numbers in order if not."""
-    if isinstance(space, spaces.Discrete):
+    if is_discrete(space):
         return jax.nn.one_hot(value, space.n, dtype=jnp.float32)
-    if isinstance(space, spaces.Tuple):
+    if spaces.is_tuple(space):
         parts = zip(space.spaces, value, strict=True)
         return jnp.concatenate([flatten(part, item) for part, item in parts])
-    if isinstance(space, spaces.Box):
+    if spaces.is_box(space):
         return jnp.asarray(value, jnp.float32).reshape(-1)
     raise ValueError(f"only Box, Discrete and Tuple spaces make a vector, got {space}")
 
 
 def _bounds(space: Any) -> tuple[Float[Array, " size"], Float[Array, " size"]]:
     """The least and the greatest vector that ``flatten`` makes of a value of the space."""
-    if isinstance(space, spaces.Discrete):
+    if is_discrete(space):
         return jnp.zeros(space.n), jnp.ones(space.n)
-    if isinstance(space, spaces.Tuple):
+    if spaces.is_tuple(space):
         lows, highs = zip(*map(_bounds, space.spaces), strict=True)
         return jnp.concatenate(lows), jnp.concatenate(highs)
-    if isinstance(space, spaces.Box):
+    if spaces.is_box(space):
         bounds = (space.low, space.high)
         low, high = (jnp.broadcast_to(jnp.float32(bound), space.shape) for bound in bounds)
         return low.reshape(-1), high.reshape(-1)

@@ -1,4 +1,4 @@
-"""Where cells run: in processes on this machine, one per core, or as tasks of a Ray cluster."""
+"""Where jobs run: in processes on this machine, one per core, or as tasks of a Ray cluster."""
 
 import dataclasses
 import json
@@ -12,35 +12,36 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rillax.experiments import store
-from rillax.experiments.work import Options, be_quiet_and_single, work
+from rillax.experiments.description import Options
+from rillax.experiments.worker import be_quiet_and_single, work
 from rillax.utils import machine
 
 Outcome = dict[str, Any]
 RETRIES = 10
-"""How often Ray starts a cell again elsewhere when its node is lost."""
+"""How often Ray starts a job again elsewhere when its node is lost."""
 
 
 class Engine(Protocol):
-    """Starts cells, and says which have ended and how."""
+    """Starts jobs, and says which have ended and how."""
 
     slots: int
-    """How many cells run at once."""
+    """How many jobs run at once."""
     at_once: bool
-    """Whether a cell that was given to it runs from then on, or waits its turn there."""
+    """Whether a job that was given to it runs from then on, or waits its turn there."""
 
     @property
     def room(self) -> bool:
-        """Whether another cell can be given to it now."""
+        """Whether another job can be given to it now."""
         ...
 
     def start(self, name: str, directory: Path, *, alone: bool = False) -> None: ...
 
     def wait(self, seconds: float) -> dict[str, Outcome]:
-        """The cells that ended, after at most so many seconds."""
+        """The jobs that ended, after at most this many seconds."""
         ...
 
     def stop(self) -> None:
-        """Ask every cell to write a checkpoint and end; ``wait`` says when they have."""
+        """Ask every job to write a checkpoint and end; ``wait`` says when they have."""
         ...
 
     def close(self) -> None: ...
@@ -66,7 +67,7 @@ class Local:
 
     def start(self, name: str, directory: Path, *, alone: bool = False) -> None:
         core = self._free.pop()
-        command = [sys.executable, "-m", "rillax.experiments.work", str(directory)]
+        command = [sys.executable, "-m", "rillax.experiments.worker", str(directory)]
         command += ["--options", self._options, "--core", str(core)]
         with open(directory / store.LOG, "a") as log:
             process = subprocess.Popen(
@@ -143,9 +144,9 @@ class Ray:
         return True
 
     def start(self, name: str, directory: Path, *, alone: bool = False) -> None:
-        """One core a cell, or all of a node's for one that measures time; a new process for each.
+        """One core for a job, all of a node's for one that measures time; a new process for each.
 
-        What fails inside a cell is an answer and not tried again; a lost process or node is.
+        What fails inside a job is an answer and not tried again; a lost process or node is.
         """
         task = self.ray.remote(
             num_cpus=self._cores_of_a_node() if alone else 1, max_retries=RETRIES, max_calls=1

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet
 from scipy import stats
 
-from rillax.loops.compiled import Tally
+from rillax.loops.interface import EpisodeStatistics
 from rillax.utils import files
 
 FINAL = 0.1
@@ -30,7 +30,7 @@ def standard_error(values: np.ndarray, axis: int = 0) -> np.ndarray:
 
 @dataclass
 class Bins:
-    """Tallies of a run of ``frames`` frames, summed into a fixed number of bins per seed."""
+    """Episode statistics of a run, summed into a fixed number of bins for each seed."""
 
     frames: int
     count: int = 100
@@ -48,15 +48,15 @@ class Bins:
         """Whether a bin ends at ``frame``."""
         return any(self.edge(b) == frame for b in range(self.count))
 
-    def put(self, frame: int, tally: Tally) -> None:
+    def put(self, frame: int, statistics: EpisodeStatistics) -> None:
         """What happened from the beginning of a bin up to ``frame``, at most its end."""
         bin = next(b for b in range(self.count) if self.edge(b) >= frame)
         parts = {
-            "frames": tally.frames,
-            "episodes": tally.episodes,
-            "return": tally.returns,
-            "length": tally.lengths,
-            **tally.metrics,
+            "frames": statistics.frames,
+            "episodes": statistics.episodes,
+            "return": statistics.returns,
+            "length": statistics.lengths,
+            **statistics.metrics,
         }
         sums = {name: np.asarray(value, np.float64) for name, value in parts.items()}
         self._sums[bin:] = [sums]

@@ -1,9 +1,9 @@
-"""Where the results of a grid live: one directory per cell under a root that one runner owns.
+"""Where the results of a grid live: one directory per job under a root that one runner owns.
 
     root/manifest.json          versions, commit, machine, preset
-    root/FIGURE/CELL/           cell.json, progress.json, log.txt, the files of a run, done.json
+    root/FIGURE/JOB/            job.json, progress.json, log.txt, the files of a run, done.json
 
-A cell with ``done.json`` is finished; any other goes on from its checkpoint. Every file is written
+A job with ``done.json`` is finished; any other goes on from its checkpoint. Every file is written
 beside and renamed, so what is there is whole.
 """
 
@@ -22,13 +22,13 @@ from typing import Any
 import jax
 
 import rillax
-from rillax.paper.grid import GridCell
-from rillax.utils import files
+from rillax.experiments.jobs import Job
+from rillax.utils import files, settings
 from rillax.utils.files import OutputError
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST, LOCK = "manifest.json", ".lock"
-CELL, PROGRESS, LOG, DONE = "cell.json", "progress.json", "log.txt", "done.json"
+JOB, PROGRESS, LOG, DONE = "job.json", "progress.json", "log.txt", "done.json"
 
 
 class Root:
@@ -37,15 +37,15 @@ class Root:
     def __init__(self, path: Path):
         self.path = path.absolute()
 
-    def directory(self, cell: GridCell) -> Path:
-        return self.path / cell.name
+    def directory(self, job: Job) -> Path:
+        return self.path / job.name
 
-    def done(self, cell: GridCell) -> dict[str, Any] | None:
-        """What a finished cell left; None if it is not finished."""
-        return read_json(self.directory(cell) / DONE)
+    def done(self, job: Job) -> dict[str, Any] | None:
+        """What a finished job left; None if it is not finished."""
+        return read_json(self.directory(job) / DONE)
 
-    def progress(self, cell: GridCell) -> dict[str, Any] | None:
-        return read_json(self.directory(cell) / PROGRESS)
+    def progress(self, job: Job) -> dict[str, Any] | None:
+        return read_json(self.directory(job) / PROGRESS)
 
     def manifest(self) -> dict[str, Any]:
         value = read_json(self.path / MANIFEST)
@@ -55,13 +55,13 @@ class Root:
             )
         return value
 
-    def cells(self) -> Iterator[GridCell]:
-        """Every cell that was ever started here."""
-        for path in sorted(self.path.glob(f"*/*/{CELL}")):
-            yield GridCell.from_json(json.loads(path.read_text()))
+    def jobs(self) -> Iterator[Job]:
+        """Every job that was ever started here."""
+        for path in sorted(self.path.glob(f"*/*/{JOB}")):
+            yield read_job(path)
 
-    def check(self, preset: str, cells: Iterable[GridCell]) -> None:
-        """Raise an error if these cells cannot be run here; nothing is written."""
+    def check(self, preset: str, jobs: Iterable[Job]) -> None:
+        """Raise an error if these jobs cannot be run here; nothing is written."""
         before = read_json(self.path / MANIFEST)
         if before is None:
             if any(path.name != LOCK for path in self.path.glob("*")):
@@ -71,8 +71,8 @@ class Root:
                 )
             return
         check(self.path, before, preset)
-        for cell in cells:
-            self._check_same(cell)
+        for job in jobs:
+            self._check_same(job)
 
     @contextmanager
     def owned(self, preset: str) -> Iterator[None]:
@@ -88,25 +88,26 @@ class Root:
             files.write_json(self.path / MANIFEST, _manifest(preset, before))
             yield
 
-    def _check_same(self, cell: GridCell) -> None:
-        there = read_json(self.directory(cell) / CELL)
-        if there is None or there == json.loads(json.dumps(cell.to_json())):
+    def _check_same(self, job: Job) -> None:
+        there = read_json(self.directory(job) / JOB)
+        here = json.loads(json.dumps(settings.to_json(job)))
+        if there is None or there == here:
             return
-        differences = "; ".join(_differences(there, json.loads(json.dumps(cell.to_json()))))
+        differences = "; ".join(_differences(there, here))
         raise OutputError(
-            f"{self.path} holds {cell.name} with other settings ({differences}); "
+            f"{self.path} holds {job.name} with other settings ({differences}); "
             "choose another --out"
         )
 
-    def enter(self, cell: GridCell) -> Path:
-        """The cell's directory, with its description in it."""
-        directory = self.directory(cell)
+    def enter(self, job: Job) -> Path:
+        """The job's directory, with its description in it."""
+        directory = self.directory(job)
         try:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(f"cannot write to {directory}: {error.strerror or error}") from error
-        if not (directory / CELL).exists():
-            files.write_json(directory / CELL, cell.to_json())
+        if not (directory / JOB).exists():
+            files.write_json(directory / JOB, settings.to_json(job))
         return directory
 
 
@@ -193,6 +194,18 @@ def read_json(path: Path) -> dict[str, Any] | None:
         return None
     except (OSError, json.JSONDecodeError) as error:
         raise OutputError(f"cannot read {path}: {error}") from error
+
+
+def read_job(path: Path) -> Job:
+    """The job that a file describes."""
+    value = read_json(path)
+    try:
+        job = settings.from_json(value, trust=True)  # it is the runner's own file
+    except (ValueError, TypeError) as error:
+        raise OutputError(f"{path} does not describe a job: {error}") from error
+    if not isinstance(job, Job):
+        raise OutputError(f"{path} does not describe a job")
+    return job
 
 
 @contextmanager

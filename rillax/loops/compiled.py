@@ -1,83 +1,33 @@
-"""The loop that lets an agent live in an environment, one frame at a time."""
+"""The loop of a streaming agent in a JAX environment, compiled as a whole."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from rillax import agents, envs
-from rillax._jax.kernels import Program, one_kernel
+from rillax._jax import enable_x64
+from rillax._jax.kernels import Program, one_kernel, quick_jit, repeat
 from rillax.envs.environment import Environment
+from rillax.loops.interface import (
+    Agent,
+    Arrays,
+    EpisodeStatistics,
+    LoopState,
+    is_diverged,
+    keys,
+    require_steps,
+)
+from rillax.utils import checkpoint, machine
 
-Count = Array | np.ndarray
-
-
-def keys(seeds: Sequence[int]) -> PRNGKeyArray:
-    """A seed's stream depends on the seed alone, not on how many others run beside it."""
-    return jax.vmap(jax.random.key)(np.asarray(seeds))
-
-
-class Agent(Protocol):
-    """What the loop asks of an agent; its state is a tree of arrays whose shapes never change."""
-
-    def __hash__(self) -> int: ...
-
-    def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> Any: ...
-
-    def act(self, state: Any, observation: Array) -> tuple[Any, Array]: ...
-
-    def learn(
-        self,
-        state: Any,
-        reward: Array,
-        next_observation: Array,
-        terminated: Array,
-        truncated: Array,
-    ) -> tuple[Any, dict[str, Float[Array, ""]]]: ...
-
-    def skip(self, state: Any, done: Array) -> Any: ...
+T = TypeVar("T")
 
 
-class Life(NamedTuple):
-    """An agent in the middle of its environment."""
-
-    agent: Any
-    environment: Any
-    observation: Array
-    key: PRNGKeyArray
-    episode_return: Float[Array, ""]
-    episode_length: Int[Array, ""]
-
-
-class Tally(NamedTuple):
-    """What happened over some frames, reduced on the way: sums, so that tallies add up."""
-
-    frames: Count
-    episodes: Count
-    returns: Count
-    lengths: Count
-    diverged: Count
-    """Frames in which a metric was not finite."""
-    metrics: Mapping[str, Count]
-
-
-def begin(agent: Agent, env: Environment, key: PRNGKeyArray) -> Life:
-    """A new agent at its first observation."""
-    params = env.default_params
-    key, key_agent, key_env = jax.random.split(key, 3)
-    observation, environment = env.reset_env(key_env, params)
-    state = agent.init(key_agent, env.observation_space(params), env.action_space(params))
-    return Life(state, environment, observation, key, jnp.zeros(()), jnp.int32(0))
-
-
-def step(agent: Agent, env: Environment, life: Life) -> tuple[Life, Tally]:
-    """One frame: act, let the world answer, learn, throw the sample away."""
-    acted = _act(agent, life)
-    return _learn(agent, life, acted, _answer(env, life, acted))
+# ---- one frame
 
 
 class Acted(NamedTuple):
@@ -89,8 +39,8 @@ class Acted(NamedTuple):
     key_env: PRNGKeyArray
 
 
-class Answer(NamedTuple):
-    """What the environment says to an action."""
+class Outcome(NamedTuple):
+    """What an action led to."""
 
     environment: Any
     observation: Array
@@ -100,107 +50,158 @@ class Answer(NamedTuple):
     truncated: Bool[Array, ""]
 
 
-def _act(agent: Agent, life: Life) -> Acted:
-    key, key_env = jax.random.split(life.key)
-    return Acted(*agent.act(life.agent, life.observation), key, key_env)
+def begin(agent: Agent, env: Environment, key: PRNGKeyArray) -> LoopState:
+    """A new agent at the first observation of its environment."""
+    require_steps(agent, "make_loop(agent, env, seeds) runs it")
+    params = env.default_params
+    key, key_agent, key_env = jax.random.split(key, 3)
+    observation, environment = env.reset_env(key_env, params)
+    state = agent.init(key_agent, env.observation_space(params), env.action_space(params))
+    return LoopState(state, environment, observation, key, jnp.zeros(()), jnp.int32(0))
 
 
-def _answer(env: Environment, life: Life, acted: Acted) -> Answer:
+def step(agent: Agent, env: Environment, state: LoopState) -> tuple[LoopState, EpisodeStatistics]:
+    """One frame: act, step the environment, learn, and forget the sample."""
+    acted = _act(agent, state)
+    return _learn(agent, state, acted, _step_environment(env, state, acted))
+
+
+def _act(agent: Agent, state: LoopState) -> Acted:
+    key, key_env = jax.random.split(state.key)
+    return Acted(*agent.act(state.agent, state.observation), key, key_env)
+
+
+def _step_environment(env: Environment, state: LoopState, acted: Acted) -> Outcome:
     observation, environment, reward, terminated, truncated, info = env.step(
-        acted.key_env, life.environment, acted.action, env.default_params
+        acted.key_env, state.environment, acted.action, env.default_params
     )
     final = info["final_observation"]
-    return Answer(environment, observation, reward, final, terminated, truncated)
+    return Outcome(environment, observation, reward, final, terminated, truncated)
 
 
-def _learn(agent: Agent, life: Life, acted: Acted, answer: Answer) -> tuple[Life, Tally]:
-    reward, terminated, truncated = answer.reward, answer.terminated, answer.truncated
-    state, metrics = agent.learn(
-        acted.agent, reward, answer.final_observation, terminated, truncated
+def _learn(
+    agent: Agent, state: LoopState, acted: Acted, outcome: Outcome
+) -> tuple[LoopState, EpisodeStatistics]:
+    reward, terminated, truncated = outcome.reward, outcome.terminated, outcome.truncated
+    agent_state, metrics = agent.learn(
+        acted.agent, reward, outcome.final_observation, terminated, truncated
     )
-    done = jnp.logical_or(terminated, truncated)
-    episode_return, episode_length = life.episode_return + reward, life.episode_length + 1
-    tally = Tally(
+    ended, under_way = count_step(state, reward, jnp.logical_or(terminated, truncated))
+    statistics = EpisodeStatistics(
         frames=jnp.int32(1),
-        episodes=done.astype(jnp.int32),
-        returns=jnp.where(done, episode_return, 0.0),
-        lengths=jnp.where(done, episode_length, 0),
-        diverged=is_sick(metrics).astype(jnp.int32),
+        diverged=is_diverged(metrics).astype(jnp.int32),
         metrics=metrics,
+        **ended,
     )
-    life = Life(
-        state,
-        answer.environment,
-        answer.observation,
-        acted.key,
-        jnp.where(done, 0.0, episode_return),
-        jnp.where(done, 0, episode_length),
-    )
-    return life, tally
+    state = LoopState(agent_state, outcome.environment, outcome.observation, acted.key, **under_way)
+    return state, statistics
 
 
-def frames(
-    agent: Agent, env: Environment, part: Callable, life: Life, total: Tally
-) -> tuple[Life, Tally]:
-    """A frame of several lives, added to a tally; ``part`` wraps the agent's parts of it."""
-    acted = part(jax.vmap(partial(_act, agent)))(life)
-    answer = jax.vmap(partial(_answer, env))(life, acted)
-
-    def learn(life: Life, total: Tally, acted: Acted, answer: Answer) -> tuple[Life, Tally]:
-        life, tally = jax.vmap(partial(_learn, agent))(life, acted, answer)
-        return life, jax.tree.map(jnp.add, total, tally)
-
-    return part(learn)(life, total, acted, answer)
-
-
-def is_sick(metrics: dict[str, Float[Array, ""]]) -> Bool[Array, ""]:
-    """Whether a metric is not finite: what a diverged network shows at its next step."""
-    return ~jnp.all(jnp.isfinite(jnp.stack(list(metrics.values()))))
+def count_step(
+    state: LoopState, reward: Array, done: Bool[Array, "..."]
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """What to add up of the episodes that ended, and return and length of those under way."""
+    episode_return, episode_length = state.episode_return + reward, state.episode_length + 1
+    ended = {
+        "episodes": done.astype(jnp.int32),
+        "returns": jnp.where(done, episode_return, 0.0),
+        "lengths": jnp.where(done, episode_length, 0),
+    }
+    under_way = {
+        "episode_return": jnp.where(done, 0.0, episode_return),
+        "episode_length": jnp.where(done, 0, episode_length),
+    }
+    return ended, under_way
 
 
-@cache
-def _shapes(agent: Agent, env: Environment, precision: Any) -> Tally:
-    """The shapes of one step's tally, in the precision that is in force."""
-    del precision  # only part of the cache's key
-    life = jax.eval_shape(partial(begin, agent, env), jax.random.key(0))
-    return jax.eval_shape(partial(step, agent, env), life)[1]
+# ---- many frames
 
 
-def no_tally(agent: Agent, env: Environment, seeds: int) -> Tally:
-    """The tally of no frames."""
+def run(
+    agent: Agent, env: Environment, state: LoopState, frames: int
+) -> tuple[LoopState, EpisodeStatistics]:
+    """Run several seeds for ``frames`` frames (every array of ``state`` has a leading axis).
+
+    The state is donated: use the one that is returned.
+    """
+    statistics = no_statistics(agent, env, len(state.episode_return))
+    return run_into(agent, env, state, statistics, frames)
+
+
+def run_into(
+    agent: Agent,
+    env: Environment,
+    state: LoopState,
+    statistics: EpisodeStatistics,
+    frames: int | Int[Array, ""],
+) -> tuple[LoopState, EpisodeStatistics]:
+    """As ``run``, and add to statistics from before.
+
+    The number of frames is data, not shape, so any number runs in the program compiled once. State
+    and statistics are donated, so nothing is copied between calls. However a run is cut into calls,
+    both come out the same to the bit.
+    """
+    return program(agent, env)(*own_buffers((state, statistics)), frames)
+
+
+def no_statistics(agent: Agent, env: Environment, seeds: int) -> EpisodeStatistics:
+    """The statistics of no frames."""
     shapes = _shapes(agent, env, jnp.result_type(float))
     return jax.tree.map(lambda leaf: jnp.zeros((seeds, *leaf.shape), leaf.dtype), shapes)
 
 
-def go_on(
-    agent: Agent, env: Environment, life: Life, tally: Tally, frames: int | Int[Array, ""]
-) -> tuple[Life, Tally]:
-    """``frames`` more frames, added to a tally.
+@cache
+def _shapes(agent: Agent, env: Environment, precision: Any) -> EpisodeStatistics:
+    """The shapes of one step's statistics, in the precision that is in force."""
+    del precision  # only part of the cache's key
+    state = jax.eval_shape(partial(begin, agent, env), jax.random.key(0))
+    return jax.eval_shape(partial(step, agent, env), state)[1]
 
-    The number of frames is data, not shape: any number runs in the program compiled once. The state
-    is donated, so nothing is copied between calls. However a stretch is cut into calls, life and
-    tally come out the same to the bit.
+
+def own_buffers(tree: T) -> T:
+    """The same arrays, each in a buffer of its own, so that all of them can be donated.
+
+    Outside of ``jit`` a function that returns an array twice returns one buffer twice, and to
+    donate that is an error. Only the duplicates are copied.
     """
-    return loop(agent, env)(life, tally, frames)
+    leaves, structure = jax.tree.flatten(tree)
+    buffers = [_buffer(leaf) for leaf in leaves]
+    if len(set(buffers)) == len(leaves):
+        return tree
+    own = [
+        leaf.copy() if buffer in buffers[:i] else leaf
+        for i, (leaf, buffer) in enumerate(zip(leaves, buffers, strict=True))
+    ]
+    return jax.tree.unflatten(structure, own)
+
+
+def _buffer(leaf: Any) -> int:
+    """Where an array is; a tracer, a NumPy array and a sharded array do not say."""
+    try:
+        return leaf.unsafe_buffer_pointer()
+    except (AttributeError, TypeError, ValueError, jax.errors.JaxRuntimeError):
+        return id(leaf)
 
 
 @cache
-def loop(agent: Agent, env: Environment) -> Program:
+def program(agent: Agent, env: Environment) -> Program:
     """The compiled loop: as one kernel, or else the agent's part of a frame as one, or neither.
 
-    Of a loop that is not itself a kernel XLA hands every frame to its threads, which costs a third
+    XLA hands every frame of a loop that is not itself a kernel to its threads. That costs a third
     of the time where there is more than one.
     """
 
-    def form(part: Callable) -> Callable:
-        frame = partial(frames, agent, env, part)
+    def form(wrap: Callable) -> Callable:
+        frame = partial(_frame, agent, env, wrap)
 
-        def run(life: Life, tally: Tally, count: Int[Array, ""]) -> tuple[Life, Tally]:
-            return jax.lax.fori_loop(0, count, lambda _, carry: frame(*carry), (life, tally))
+        def run(
+            state: LoopState, statistics: EpisodeStatistics, count: Int[Array, ""]
+        ) -> tuple[LoopState, EpisodeStatistics]:
+            return repeat(lambda carry: frame(*carry), count, (state, statistics))
 
         return run
 
-    forms = [form(as_it_is)]
+    forms = [form(unchanged)]
     if agents.one_kernel(agent):
         forms.insert(0, form(one_kernel))
         if envs.is_ours(env):
@@ -208,10 +209,89 @@ def loop(agent: Agent, env: Environment) -> Program:
     return Program(*forms, donate=(0, 1))
 
 
-def as_it_is(function: Callable) -> Callable:
+def _frame(
+    agent: Agent, env: Environment, wrap: Callable, state: LoopState, total: EpisodeStatistics
+) -> tuple[LoopState, EpisodeStatistics]:
+    """A frame of several seeds, added to ``total``; ``wrap`` is put around the agent's parts."""
+    acted = wrap(jax.vmap(partial(_act, agent)))(state)
+    outcome = jax.vmap(partial(_step_environment, env))(state, acted)
+
+    def learn(
+        state: LoopState, total: EpisodeStatistics, acted: Acted, outcome: Outcome
+    ) -> tuple[LoopState, EpisodeStatistics]:
+        state, statistics = jax.vmap(partial(_learn, agent))(state, acted, outcome)
+        return state, jax.tree.map(jnp.add, total, statistics)
+
+    return wrap(learn)(state, total, acted, outcome)
+
+
+def unchanged(function: Callable) -> Callable:
     return function
 
 
-def live(agent: Agent, env: Environment, life: Life, frames: int) -> tuple[Life, Tally]:
-    """``frames`` frames of several lives at once (every leaf of ``life`` has a leading axis)."""
-    return go_on(agent, env, life, no_tally(agent, env, len(life.episode_return)), frames)
+# ---- several seeds
+
+
+class CompiledLoop:
+    """Several seeds in compiled loops: on a CPU one per seed, as many at a time as there are cores.
+
+    One loop over all seeds is about as fast on a single core. But with a loop of its own a seed's
+    numbers do not depend on the other seeds, to the bit. On other hardware all seeds are one batch.
+    """
+
+    def __init__(self, agent: Agent, env: Environment, seeds: Sequence[int]):
+        self.agent, self.env = agent, env
+        first = quick_jit(jax.vmap(lambda key: begin(agent, env, key)))
+        alone = jax.default_backend() == "cpu"
+        groups = [[seed] for seed in seeds] if alone else [seeds]
+        self.states: list[LoopState] = [first(keys(group)) for group in groups]
+        self.clear()
+
+    def clear(self) -> None:
+        self.statistics = [
+            no_statistics(self.agent, self.env, len(state.episode_return)) for state in self.states
+        ]
+
+    def run(self, frames: int) -> EpisodeStatistics:
+        wide = jnp.result_type(float) == jnp.float64  # which threads do not inherit
+
+        def run_group(i: int) -> None:
+            with enable_x64(wide):
+                self.states[i], self.statistics[i] = jax.block_until_ready(
+                    run_into(self.agent, self.env, self.states[i], self.statistics[i], frames)
+                )
+
+        groups = list(range(len(self.states)))
+        if program(self.agent, self.env).compilations() == 0:
+            run_group(groups.pop(0))  # compiles, for the others too
+        list(_threads().map(run_group, groups))
+        return jax.device_get(_join(self.statistics))
+
+    def replace_agent(self, agent: Agent, convert: Callable[[Any], Any]) -> None:
+        """Continue with another agent, whose states ``convert`` makes from the present ones."""
+        self.states = [state._replace(agent=convert(state.agent)) for state in self.states]
+        self.agent = agent
+
+    def save(self) -> Arrays:
+        return checkpoint.flatten((_join(self.states), _join(self.statistics)))
+
+    def restore(self, arrays: Arrays, what: str) -> None:
+        like = _join(self.states), _join(self.statistics)
+        state, statistics = checkpoint.unflatten(like, arrays, what)
+        size = len(self.states[0].episode_return)
+        places = [slice(i * size, (i + 1) * size) for i in range(len(self.states))]
+        self.states = [jax.tree.map(lambda leaf, at=at: leaf[at], state) for at in places]
+        self.statistics = [jax.tree.map(lambda leaf, at=at: leaf[at], statistics) for at in places]
+
+    def agent_state(self) -> Any:
+        return _join([state.agent for state in self.states])
+
+
+def _join(trees: Sequence[Any]) -> Any:
+    """Trees over some seeds as one over all."""
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *trees)
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(len(machine.cores()))

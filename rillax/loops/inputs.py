@@ -1,20 +1,35 @@
-"""What comes in from outside, looked at before it reaches an agent."""
+"""Checks of what comes from outside, before it reaches an agent."""
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from rillax import spaces
 
 OnBadInput = Literal["raise", "skip"]
+"""What to do about an observation or reward that is not finite."""
 
 
 class BadInput(ValueError):
     """An observation or reward that no agent should learn from; the agent is as it was before."""
 
 
+def check_policy(on_bad_input: str) -> None:
+    """Raise a ValueError unless this is a way to treat bad input."""
+    choices = get_args(OnBadInput)
+    if on_bad_input not in choices:
+        names = " or ".join(map(repr, choices))
+        raise ValueError(f"on_bad_input must be {names}, got {on_bad_input!r}")
+
+
+def refuse(on_bad_input: OnBadInput, message: str) -> None:
+    """Raise ``BadInput``, unless bad input is to be skipped."""
+    if on_bad_input == "raise":
+        raise BadInput(message)
+
+
 def as_observation(observation: Any, space: Any) -> np.ndarray:
-    """The observation as numbers in the space's shape (an integer from 0 for a Discrete)."""
+    """The observation as numbers in the space's shape (for a Discrete, an integer from 0 on)."""
     usual = type(observation) is np.ndarray and observation.dtype == np.float32
     if usual and observation.shape == space.shape:
         return observation.copy()  # the environment may use its array again

@@ -1,4 +1,4 @@
-"""A learner that lives beside any stream: one object, a call to act and a call to learn."""
+"""An agent and its state in one object, for a loop of your own: call act, then learn."""
 
 from pathlib import Path
 from typing import Any, Self
@@ -10,20 +10,22 @@ from rillax import agents, spaces
 from rillax._jax.kernels import Program, one_kernel
 from rillax.loops import inputs
 from rillax.loops.inputs import BadInput, OnBadInput, as_observation, what_is_wrong
+from rillax.loops.interface import require_steps
 from rillax.loops.packing import Packing
-from rillax.utils import checkpoint
+from rillax.utils import checkpoint, settings
 
 __all__ = ["BadInput", "Learner"]
 
 
 class Learner:
-    """An agent with its state, for loops that are not written in JAX.
+    """An agent and its state, for loops that are not written in JAX.
 
     >>> import gymnasium as gym
     >>> from rillax.agents import StreamAC
+    >>> from rillax.cells import RTU
     >>> from rillax.networks import Architecture
     >>> env = gym.make("CartPole-v1")
-    >>> agent = StreamAC(network=Architecture(width=8, hidden=8))
+    >>> agent = StreamAC(network=Architecture(cell=RTU(8), width=8))
     >>> learner = Learner(agent, env.observation_space, env.action_space, seed=0)
     >>> observation, _ = env.reset(seed=0)
     >>> for _ in range(3):
@@ -34,8 +36,8 @@ class Learner:
     ...         observation, _ = env.reset()
 
     Memory and time per step are fixed. A NaN or an infinity in an observation or reward raises
-    ``BadInput`` and changes nothing; with ``on_bad_input="skip"`` that transition is dropped,
-    memory is kept, the last action is repeated, and ``skipped`` counts it.
+    ``BadInput`` and changes nothing. With ``on_bad_input="skip"`` that transition is dropped
+    instead: memory is kept, the last action is repeated, and ``skipped`` counts it.
     """
 
     def __init__(
@@ -46,16 +48,11 @@ class Learner:
         seed: int = 0,
         on_bad_input: OnBadInput = "raise",
     ):
-        if on_bad_input not in ("raise", "skip"):
-            raise ValueError(f"on_bad_input must be 'raise' or 'skip', got {on_bad_input!r}")
-        if not hasattr(agent, "learn"):
-            raise ValueError(
-                f"{type(agent).__name__} learns from rollouts, not from each step as it comes; "
-                "beside a stream, use a streaming agent such as StreamAC"
-            )
+        inputs.check_policy(on_bad_input)
+        require_steps(agent, "a Learner needs a streaming agent such as StreamAC")
         self.agent = agent
         self.observation_space, self.action_space = observation_space, action_space
-        self.on_bad_input = on_bad_input
+        self.on_bad_input: OnBadInput = on_bad_input
         self.step = 0
         """Transitions seen, learned from or not."""
         self.skipped = 0
@@ -74,7 +71,7 @@ class Learner:
         self._skip = self._compiled(lambda state, done: (agent.skip(state, done), None))
 
     def _compiled(self, function: Any) -> Any:
-        """A function of the state and some inputs, on packed states, the old one donated."""
+        """A function of a state and some inputs, compiled for packed states; the old is donated."""
         packing = self._packing
 
         def packed(arrays: list[jax.Array], *inputs: Any) -> tuple[list[jax.Array], Any]:
@@ -91,7 +88,7 @@ class Learner:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """What the last ``learn`` measured, and how many transitions were skipped so far."""
+        """What the last ``learn`` measured, and how many transitions have been skipped so far."""
         return {**{k: float(v) for k, v in self._metrics.items()}, "skipped": float(self.skipped)}
 
     def act(self, observation: Any) -> Any:
@@ -114,7 +111,7 @@ class Learner:
         terminated: bool = False,
         truncated: bool = False,
     ) -> None:
-        """Learn from what followed the last action, and forget the sample."""
+        """Learn from what the last action led to, and forget the sample."""
         if self._last is None and not self._dropped:
             raise ValueError("learn was called before act: there is no action to learn about")
         array = as_observation(next_observation, self.observation_space)
@@ -133,24 +130,24 @@ class Learner:
         )
 
     def _refuse(self, wrong: str) -> None:
-        if self.on_bad_input == "raise":
-            raise BadInput(
-                f"step {self.step}: {wrong}; nothing was learned and nothing changed "
-                "(on_bad_input='skip' drops such a transition)"
-            )
+        inputs.refuse(
+            self.on_bad_input,
+            f"step {self.step}: {wrong}; nothing was learned and nothing changed "
+            "(on_bad_input='skip' drops such a transition)",
+        )
 
     def _neutral(self) -> np.ndarray:
-        """An action before there has been any: the first one, or the middle of the box."""
+        """An action before any has been chosen: the first one, or the middle of the box."""
         if spaces.is_discrete(self.action_space):
             return np.asarray(inputs.first(self.action_space))
         low, high = (np.asarray(b) for b in spaces.action_bounds(self.action_space))
         return np.nan_to_num((low + high) / 2, nan=0.0, posinf=0.0, neginf=0.0)
 
     def save(self, path: str | Path) -> None:
-        """Write all that the learner is into one file, at once."""
+        """Write the whole learner into one file, atomically."""
         meta = {
             "kind": "learner",
-            **agents.describe(self.agent),
+            "agent": settings.to_json(self.agent),
             "observation_space": spaces.describe(self.observation_space),
             "action_space": spaces.describe(self.action_space),
             "on_bad_input": self.on_bad_input,
@@ -162,16 +159,18 @@ class Learner:
         checkpoint.save(path, checkpoint.flatten(self.state), meta)
 
     @classmethod
-    def load(cls, path: str | Path, agent: Any = None) -> Self:
+    def load(cls, path: str | Path, agent: Any = None, trust: bool = False) -> Self:
         """The learner as it was saved, to the bit.
 
-        ``agent`` is needed only if it has an encoder of your own, which a file cannot hold.
+        Code is not in the file. An agent, cell or rule of your own is taken from the module it was
+        defined in, which you have imported, or say that the file may import with ``trust``. An
+        agent with a function of your own, such as an encoder, is given as ``agent``.
         """
         arrays, meta = checkpoint.load(path)
         if meta.get("kind") != "learner":
             raise checkpoint.CheckpointError(f"{path} holds a {meta.get('kind')}, not a learner")
         learner = cls(
-            agents.rebuild(meta) if agent is None else agent,
+            settings.from_json(meta["agent"], trust) if agent is None else agent,
             spaces.rebuild(meta["observation_space"]),
             spaces.rebuild(meta["action_space"]),
             on_bad_input=meta["on_bad_input"],

@@ -1,7 +1,7 @@
-"""A state as few arrays, for calls that come from the host one step at a time.
+"""A state packed into few arrays, for programs that the host calls step by step.
 
 Every array that enters and leaves a compiled program costs about two microseconds, whatever its
-size, and an agent's state has some eighty, most of them tiny. Those are laid end to end, by type.
+size. An agent's state has some eighty, most of them tiny. Packing lays those end to end, by type.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 SMALL = 2048
-"""Arrays up to this size are packed; larger ones are worth more than their copy."""
+"""Arrays up to this size are packed; to copy a larger one costs more than it saves."""
 
 
 class Packing:

@@ -1,3 +1,32 @@
-"""Networks: encoder, recurrent layers, head."""
+"""Networks: encoder, recurrent layers, head; ``Architecture`` holds their settings."""
 
-from rillax.networks.network import *  # noqa: F403
+from rillax.networks.build import Architecture, EncoderFactory
+from rillax.networks.network import (
+    Head,
+    Memories,
+    Network,
+    Stream,
+    advance,
+    hiddens,
+    learn,
+    pick,
+    split,
+    start,
+    streams,
+)
+
+__all__ = [
+    "Architecture",
+    "EncoderFactory",
+    "Head",
+    "Memories",
+    "Network",
+    "Stream",
+    "advance",
+    "hiddens",
+    "learn",
+    "pick",
+    "split",
+    "start",
+    "streams",
+]

@@ -1,6 +1,6 @@
 """How staleness grows with the size of the updates, without and with a correction.
 
-A linear RTU reads random inputs while its parameters take random steps of a given size; at the end
+A linear RTU reads random inputs while its parameters take random steps of a given size. At the end
 the carried S is compared with a replay. ``python -m rillax.paper.order`` draws the picture in
 docs/staleness.md.
 """
@@ -19,8 +19,9 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from rillax import staleness
-from rillax.cells import Correction, LinearRTU
-from rillax.paper.figures import STYLES
+from rillax._jax import enable_x64
+from rillax.cells import RTU, Correction, LinearRTUCell
+from rillax.experiments.curves import STYLES
 from rillax.utils import files
 
 Walk = Literal["random", "persistent", "straight"]
@@ -39,15 +40,9 @@ class Study:
     r_max: float = 0.99
     walk: Walk = "random"
 
-    def cell(self, key: PRNGKeyArray, correction: Correction) -> LinearRTU:
-        return LinearRTU(
-            self.inputs,
-            self.units,
-            key=key,
-            r_min=self.r_min,
-            r_max=self.r_max,
-            correction=correction,
-        )
+    def cell(self, key: PRNGKeyArray, correction: Correction) -> LinearRTUCell:
+        rtu = RTU(self.units, r_min=self.r_min, r_max=self.r_max, correction=correction)
+        return rtu.build(key, self.inputs)
 
 
 @partial(jax.jit, static_argnums=(0, 1))
@@ -123,7 +118,7 @@ def draw(path: Path, study: Study, sizes: np.ndarray, seeds: int) -> None:
 
 
 def main(path: str = "docs/staleness-order.png") -> None:
-    with jax.enable_x64(True):
+    with enable_x64(True):
         draw(Path(path), Study(), np.logspace(-5, 0, 21), seeds=20)
     print(f"wrote {path}")
 

@@ -1,33 +1,34 @@
 """The settings that the paper gives each agent in each environment, for a run of one's own."""
 
+import dataclasses
 from typing import Any
 
 from rillax import envs
-from rillax.agents import AGENTS, PPO, QRC, StreamAC
+from rillax.agents import AGENTS
+from rillax.networks import Architecture
 from rillax.paper import tables
-from rillax.utils.names import choose
-
-Agent = QRC | StreamAC | PPO
+from rillax.utils import settings
 
 
-def paper(agent: str, env: str, frames: int) -> Agent:
-    """The paper's settings for an agent in an environment, for a run of so many frames.
+def paper(agent: str, env: str, frames: int) -> Any:
+    """An agent with the paper's settings for an environment, for a run of this many frames.
 
-    Where its tables are silent: epsilon falls over the first tenth of the run on MemoryChain, as it
+    Where the tables are silent, epsilon falls over the first tenth of the run on MemoryChain, as it
     does on KMemoryChain (Table 6), and gradients are not clipped (docs/architecture.md says why).
+    An agent of ours without a table has its own defaults and the networks of Appendix A. An agent
+    of a user's, ``module:Name``, has its own defaults.
     """
-    choose("agent", agent, AGENTS)
-    if not envs.is_gymnasium(env):
-        choose("environment", env, envs.names())
-    settings, network = settings_for(agent, env, frames)
-    return tables.build(agent, settings, network)
-
-
-def settings_for(agent: str, env: str, frames: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The settings of an agent and of its networks; an agent without a table keeps its own."""
-    network = dict(tables.CONTINUOUS if env in envs.MUJOCO else tables.DISCRETE)
+    kind = settings.resolve("agent", agent, AGENTS)
+    envs.check(env)
     table = tables.table_for(agent, family(env))
-    return ({} if table is None else table.settings_for(frames)), network
+    if table is not None:
+        return dataclasses.replace(table.agent_for(frames), network=network_for(env))
+    return kind(network=network_for(env)) if agent in AGENTS else kind()
+
+
+def network_for(env: str) -> Architecture:
+    """The networks of Appendix A, which differ by the kind of actions."""
+    return tables.CONTINUOUS if env in envs.MUJOCO else tables.DISCRETE
 
 
 def family(env: str) -> str:

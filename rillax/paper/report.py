@@ -1,7 +1,8 @@
 """The report: one HTML page that needs nothing else, from collected results.
 
-Each figure of ours, the paper's claims about it with what decides them, the numbers, the
-hyperparameters, and where it all ran. No script, no request: it can be mailed, and read on a phone.
+It has each figure of ours, the paper's claims about it with what decides them, the numbers, the
+hyperparameters, and where it all ran. It has no script and makes no request: it can be mailed, and
+read on a phone.
 """
 
 import base64
@@ -10,11 +11,14 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rillax.experiments.run import shown
-from rillax.paper import claims, figures, grid
+from rillax import agents
+from rillax.experiments import Run, Timing
+from rillax.experiments.training import shown
+from rillax.paper import drawing, figures
 from rillax.paper.claims import Verdict
-from rillax.paper.collect import Results, summary
-from rillax.paper.grid import Timing, Training
+from rillax.paper.collect import summary
+from rillax.paper.figure import Figure, Results
+from rillax.utils import settings
 
 SIGNS = {"pass": "✓", "fail": "✗", "not yet run": "○"}
 NARROW = 2
@@ -23,19 +27,20 @@ NARROW = 2
 
 def page(everything: Mapping[str, Results]) -> str:
     """The whole report as HTML."""
-    verdicts = claims.decide_all(everything)
+    verdicts = figures.verdicts(everything)
     manifest = next((r.manifest for r in everything.values()), None)
     preset = manifest["preset"] if manifest else "paper"
+    whole = figures.figures(preset)
     sections = [
-        _section(figure, everything.get(name), [v for v in verdicts if v.claim.figure == name])
-        for name, figure in grid.figures(preset).items()
+        _section(figure, everything.get(name), [v for v in verdicts if v.figure == name])
+        for name, figure in whole.items()
     ]
     return _PAGE.format(
         style=_STYLE,
         overview=_overview(verdicts),
         contents="".join(
             f'<li><a href="#{n}">{_text(f.number)}: {_text(f.title)}</a></li>'
-            for n, f in grid.figures(preset).items()
+            for n, f in whole.items()
         ),
         sections="\n".join(sections),
         differences=_differences(preset),
@@ -62,7 +67,7 @@ def _badge(outcome: str) -> str:
     return f'<span class="badge {kind}">{sign} {outcome}</span>'
 
 
-def _section(figure: grid.Figure, results: Results | None, verdicts: list[Verdict]) -> str:
+def _section(figure: Figure, results: Results | None, verdicts: list[Verdict]) -> str:
     heading = f"<h2>{_text(figure.number)}: {_text(figure.title)}</h2>"
     judged = "".join(_verdict(verdict) for verdict in verdicts)
     parts = [heading, _picture(figure, results), f'<ul class="claims">{judged}</ul>']
@@ -79,14 +84,14 @@ def _verdict(verdict: Verdict) -> str:
     )
 
 
-def _picture(figure: grid.Figure, results: Results | None) -> str:
+def _picture(figure: Figure, results: Results | None) -> str:
     if results is None:
         return (
             f'<p class="empty">Not yet run: <code>rillax reproduce {_text(figure.name)}</code></p>'
         )
-    wide = _embed(figures.as_bytes(results, "svg"))
-    narrow = _embed(figures.as_bytes(results, "svg", NARROW))
-    caption = f"{_caption(figure, results)} {_extent(figure, results)}"
+    wide = _embed(drawing.as_bytes(results, "svg"))
+    narrow = _embed(drawing.as_bytes(results, "svg", NARROW))
+    caption = f"{figure.caption or _seeds(results)} {_extent(figure, results)}"
     return (
         "<figure><picture>"
         f'<source media="(max-width: 700px)" srcset="{narrow}">'
@@ -99,96 +104,89 @@ def _embed(svg: bytes) -> str:
     return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
 
 
-def _caption(figure: grid.Figure, results: Results) -> str:
-    if figure.name == "fig1a":
-        return "IQM of several measurements, shaded standard error; no other cell beside it."
-    seeds = sorted({done.cell.work.seeds for done in results.cells.values()})
-    what = "IQM" if max(seeds) > 1 else "one seed"
-    return f"{what} over {' or '.join(map(str, seeds))} seeds with shaded standard error."
+def _seeds(results: Results) -> str:
+    """What the lines are, and over how many seeds."""
+    seeds = sorted({done.job.work.seeds for done in results.jobs.values()})
+    if max(seeds) == 1:
+        return "One seed."
+    return f"IQM over {' or '.join(map(str, seeds))} seeds, with shaded standard error."
 
 
-def _extent(figure: grid.Figure, results: Results) -> str:
+def _extent(figure: Figure, results: Results) -> str:
     """How much of the paper's figure this is."""
-    whole = {cell.name: cell for cell in figure.cells}
+    whole = {job.name: job for job in figure.jobs}
     notes = []
-    if len(results.cells) < len(whole):
-        notes.append(f"{len(results.cells)} of {len(whole)} cells are finished")
-    frames = {d.cell.work.frames for n, d in results.cells.items() if n in whole}
-    wanted = {cell.work.frames for cell in whole.values()}
+    if len(results.jobs) < len(whole):
+        notes.append(f"this shows {len(results.jobs)} of {len(whole)} jobs")
+    frames = {d.job.work.frames for n, d in results.jobs.items() if n in whole}
+    wanted = {job.work.frames for job in whole.values()}
     if frames != wanted:
         most = max(frames, default=0)
         notes.append(f"run for {most:,} frames, where the paper has {max(wanted):,}")
-    lost = sum(done.diverged for done in results.cells.values())
-    if lost:
-        notes.append(f"{lost} seeds diverged and are left out")
+    if lost := sum(done.diverged for done in results.jobs.values()):
+        notes.append(
+            "1 seed diverged and is left out"
+            if lost == 1
+            else f"{lost} seeds diverged and are left out"
+        )
     return f"{'; '.join(notes).capitalize()}." if notes else ""
 
 
-def _alt(figure: grid.Figure, results: Results) -> str:
-    """The figure for someone who cannot see it: the last value of each line."""
+def _alt(figure: Figure, results: Results) -> str:
+    """The figure for someone who cannot see it: every value of each line."""
     lines: dict[str, list[str]] = {}
     for row in summary(results):
-        where = row.get("width", row["group"])
-        value = row.get("milliseconds", row.get("iqm"))
+        where, value = figure.quantity.point(row)
         lines.setdefault(row["label"], []).append(f"{shown(value)} at {where}")
     told = ". ".join(f"{label}: {', '.join(values)}" for label, values in lines.items())
     return f"{figure.title}. {told}."
 
 
 def _numbers(results: Results) -> str:
-    rows = summary(results)
-    head: tuple[str, ...]
-    body: list[tuple[Any, ...]]
-    if results.figure == "fig1a":
-        head = ("layer", "hidden width", "ms per update")
-        body = [(r["label"], r["width"], f"{r['milliseconds']:.4g}") for r in rows]
-    else:
-        what = "staleness" if results.figure == "staleness" else "final return"
-        head = ("", "agent", f"{what} (IQM)", "s.e.", "seeds", "frames")
-        body = [
-            (
-                r["group"],
-                r["label"],
-                shown(r["iqm"]),
-                shown(r["standard_error"]),
-                f"{r['seeds'] - r['diverged']} of {r['seeds']}" if r["diverged"] else r["seeds"],
-                f"{r['frames']:,}",
-            )
-            for r in rows
-        ]
-    return f"<details><summary>Numbers</summary>{_table(head, body)}</details>"
+    quantity = results.figure.quantity
+    body = [quantity.told(row) for row in summary(results)]
+    return f"<details><summary>Numbers</summary>{_table(quantity.head, body)}</details>"
 
 
 def _hyperparameters(results: Results) -> str:
-    """The settings of the cells as they were run; of those with the same source, the first's."""
-    sources: dict[str, Any] = {}
-    for done in results.cells.values():
-        work = done.cell.work
-        agent = work.agent if isinstance(work, Training) else "network"
-        sources.setdefault(f"{agent}: {done.cell.source}", work)
-    tables = []
-    for source, work in sources.items():
-        rows: list[tuple[str, Any]] = [(n, _value(v)) for n, v in work.network.items()]
-        if isinstance(work, Timing):
-            rows += [("widths", _value(work.widths)), ("repeats", work.repeats)]
-        else:
-            rows += [(name, _value(value)) for name, value in work.settings.items()]
-            rows += [("frames", f"{work.frames:,}"), ("seeds", work.seeds)]
-        tables.append(f"<h3>{_text(source)}</h3>{_table(('setting', 'value'), rows)}")
+    """The settings of the jobs as they were run; of those with the same source, the first's."""
+    sources: dict[str, Run | Timing] = {}
+    for done in results.jobs.values():
+        work = done.job.work
+        what = agents.name_of(work.agent) if isinstance(work, Run) else "network"
+        sources.setdefault(f"{what}: {done.job.source}", work)
+    tables = (
+        f"<h3>{_text(source)}</h3>{_table(('setting', 'value'), _settings(work))}"
+        for source, work in sources.items()
+    )
     return f"<details><summary>Hyperparameters</summary>{''.join(tables)}</details>"
 
 
+def _settings(work: Run | Timing) -> list[tuple[str, Any]]:
+    """The kind of each part, then every setting by its flat name, then how much was run."""
+    agent: Any = work.agent if isinstance(work, Run) else work.network
+    network = agent.network if isinstance(work, Run) else agent
+    rows = [("cell", ", ".join(type(layer).__name__ for layer in network.layers))]
+    rows += [(name, type(part).__name__) for name, part in settings.parts(agent).items()]
+    rows += [(name, _value(leaf.value)) for name, leaf in settings.flat(agent).items()]
+    if isinstance(work, Timing):
+        return [*rows, ("widths", _value(work.widths)), ("repeats", _value(work.repeats))]
+    return [*rows, ("frames", _value(work.frames)), ("seeds", _value(work.seeds))]
+
+
 def _value(value: Any) -> str:
-    if isinstance(value, list | tuple):
+    if isinstance(value, tuple):
         return ", ".join(map(str, value))
+    if value is None:
+        return "none"
     return f"{value:,}" if isinstance(value, int) and value > 9999 else str(value)
 
 
 def _table(head: Iterable[str], body: Iterable[Iterable[Any]]) -> str:
     """A table that scrolls inside its own box where it is wider than the screen."""
-    top = "".join(f'<th scope="col">{_text(cell)}</th>' for cell in head)
+    top = "".join(f'<th scope="col">{_text(name)}</th>' for name in head)
     rows = "".join(
-        "<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in row) + "</tr>" for row in body
+        "<tr>" + "".join(f"<td>{_text(value)}</td>" for value in row) + "</tr>" for row in body
     )
     table = f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>"
     return f'<div class="scroll" tabindex="0" role="region" aria-label="table">{table}</div>'
@@ -198,8 +196,9 @@ def _differences(preset: str) -> str:
     """Where the preset departs from the paper, and why."""
     if preset == "paper":
         return "<p>Every number is the paper's, where it gives one.</p>"
-    rows = [(o.cells, json.dumps({**o.settings, **o.network}), o.reason) for o in grid.OVERRIDES]
-    return _table(("cells", "instead of the paper's", "why"), rows)
+    overrides = (override for figure in figures.FIGURES for override in figure.overrides)
+    rows = [(o.jobs, json.dumps(dict(o.settings)), o.reason) for o in overrides]
+    return _table(("jobs", "instead of the paper's", "why"), rows)
 
 
 def _origin(everything: Mapping[str, Results]) -> str:
@@ -212,12 +211,9 @@ def _origin(everything: Mapping[str, Results]) -> str:
             rows.append(("system", machine["platform"]))
             rows.append(("Python, JAX", f"{machine['python']}, {machine['jax']}"))
         rows.append(("started", manifest["started"]))
-    seconds = sum(
-        done.outcome.get("seconds", 0.0)
-        for results in everything.values()
-        for done in results.cells.values()
-        if results.figure != "staleness"  # the same cells as kmemory's
-    )
+    # Two figures may be drawn from the same jobs.
+    jobs = {name: done for results in everything.values() for name, done in results.jobs.items()}
+    seconds = sum(done.outcome.get("seconds", 0.0) for done in jobs.values())
     rows.append(("core hours", f"{seconds / 3600:.3g}"))
     items = "".join(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in rows)
     return f"<dl>{items}</dl>" if everything else "<p>Nothing has been run yet.</p>"

@@ -1,4 +1,4 @@
-"""Optax transformations for streaming learners, driven by a TD error."""
+"""Step-size rules and the optax transformations they are made of, driven by a TD error."""
 
 from rillax.updates.obgd import (
     adaptive_obgd,
@@ -6,11 +6,19 @@ from rillax.updates.obgd import (
     scale_by_adaptive_obgd,
     scale_by_obgd,
 )
+from rillax.updates.rules import RULES, SGD, AdaptiveObGD, DirectionRule, ObGD, Rule, clip_by_norm
 from rillax.updates.traces import TraceState, cut_traces, eligibility_trace
 
 __all__ = [
+    "RULES",
+    "SGD",
+    "AdaptiveObGD",
+    "DirectionRule",
+    "ObGD",
+    "Rule",
     "TraceState",
     "adaptive_obgd",
+    "clip_by_norm",
     "cut_traces",
     "eligibility_trace",
     "obgd",

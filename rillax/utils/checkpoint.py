@@ -16,7 +16,7 @@ import numpy as np
 
 from rillax.utils import files
 
-VERSION = 1
+VERSION = 2
 MAGIC = b"rillax checkpoint\n"
 _META = "meta.json"
 
@@ -56,10 +56,18 @@ def load(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     except (ValueError, KeyError, zipfile.BadZipFile) as error:
         raise CheckpointError(f"{path} is not a rillax checkpoint: {error}") from error
     if meta.get("version") != VERSION:
+        version = meta.get("version")
+        writer = "rillax 0.1" if version == 1 else "another rillax"
         raise CheckpointError(
-            f"{path} has version {meta.get('version')}, but this rillax reads version {VERSION}"
+            f"{path} has version {version}, but this rillax reads version {VERSION} only; version "
+            f"{version} was written by {writer}"
         )
     return {name.removeprefix("array/"): value for name, value in everything.items()}, meta
+
+
+def under(prefix: str, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The arrays whose names begin with a prefix, without it."""
+    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
 
 def flatten(tree: Any) -> dict[str, np.ndarray]:

@@ -5,7 +5,6 @@ import os
 import platform
 from pathlib import Path
 
-import jax
 import platformdirs
 
 _CGROUP = Path("/sys/fs/cgroup")
@@ -62,10 +61,12 @@ def keep_compilations() -> Path | None:
     The command line does this. JAX_COMPILATION_CACHE_DIR names another directory, and
     JAX_ENABLE_COMPILATION_CACHE=false turns it off.
     """
-    chosen = getattr(jax.config, "jax_compilation_cache_dir", None)
+    from rillax._jax import configure, setting  # with JAX, whose import takes a second
+
+    chosen = setting("jax_compilation_cache_dir")
     if chosen is not None:
         return Path(chosen)
-    if not getattr(jax.config, "jax_enable_compilation_cache", True):
+    if not setting("jax_enable_compilation_cache", True):
         return None
     place = platformdirs.user_cache_path("rillax") / "compiled" / _kind_of_processor()
     try:
@@ -74,8 +75,9 @@ def keep_compilations() -> Path | None:
         return None
     if not os.access(place, os.W_OK):
         return None
-    jax.config.update("jax_compilation_cache_dir", str(place))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+    if not configure("jax_compilation_cache_dir", str(place)):
+        return None
+    configure("jax_persistent_cache_min_compile_time_secs", 0.2)
     return place
 
 

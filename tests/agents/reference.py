@@ -135,7 +135,8 @@ class Welford:
 
 def leaves(network):
     """A network's parameters under the reference's names."""
-    e, c, h = network.encoder.linear, network.cell, network.head
+    (c,) = network.layers
+    e, h = network.encoder.linear, network.head
     return {
         "We": e.weight,
         "be": e.bias,

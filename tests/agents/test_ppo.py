@@ -12,13 +12,14 @@ from gymnax.environments import spaces
 
 from rillax.agents import PPO
 from rillax.agents.ppo import Parameters, generalised_advantage, policy_loss, value_loss
+from rillax.cells import CELLS, RTU
 from rillax.networks import Architecture, split
 from tests.agents.reference import leaves
 from tests.agents.reference_ppo import ReferencePPO, advantages
 
 BOX = spaces.Box(-1.0, 1.0, (3,))
 SPACES = [spaces.Discrete(3), spaces.Box(-0.5, 0.5, (2,))]
-SMALL = Architecture(width=6, hidden=5, sparsity=0.5)
+SMALL = Architecture(cell=RTU(5), width=6, sparsity=0.5)
 STEPS = 8
 ENDS = {(2, 0): "terminated", (4, 1): "truncated", (5, 0): "truncated"}
 """(step, environment) at which an episode ends."""
@@ -236,9 +237,11 @@ def through_time(agent, learns, frozen, rollout, cut):
     cuts = np.arange(agent.rollout) % cut == 0
 
     def outputs(network, observation, fresh):
+        (cell,) = network.layers
+
         def step(hidden, x):
             observation, fresh, is_cut = x
-            cell, blank = network.cell, network.cell.initial_hidden()
+            blank = cell.initial_hidden()
             hidden = jax.tree.map(
                 lambda h, b: jnp.where(fresh, b, jnp.where(is_cut, jax.lax.stop_gradient(h), h)),
                 hidden,
@@ -247,7 +250,7 @@ def through_time(agent, learns, frozen, rollout, cut):
             hidden = cell.step(hidden, network.encoder(observation))
             return hidden, network.head(cell.read(hidden))
 
-        return jax.lax.scan(step, network.cell.initial_hidden(), (observation, fresh, cuts))[1]
+        return jax.lax.scan(step, cell.initial_hidden(), (observation, fresh, cuts))[1]
 
     along = jax.vmap(outputs, (None, 1, 1), 1)
     actor, critic = (eqx.combine(*x) for x in zip(learns[::2], frozen[::2], strict=True))
@@ -274,7 +277,7 @@ def through_time(agent, learns, frozen, rollout, cut):
 )
 def test_with_unchanged_parameters_the_gradient_is_that_of_bptt(cell, gradient, length, x64):
     """Through all of time for cell and head under RTRL; through each sequence for the encoder."""
-    network = dataclasses.replace(SMALL, cell=cell, gradient=gradient, hidden=3)
+    network = dataclasses.replace(SMALL, cell=CELLS[cell](3, gradient=gradient))
     agent = PPO(
         network=network, rollout=STEPS, minibatches=1, sequence_length=length, environments=2
     )
@@ -296,11 +299,13 @@ def test_with_unchanged_parameters_the_gradient_is_that_of_bptt(cell, gradient, 
 
     ours, full, near = gradients(state, rollout, learns)
     for a, b, c in zip(ours[::2], full[::2], near[::2], strict=True):
-        for x, y in [(a.cell, b.cell), (a.head, b.head), (a.encoder, c.encoder)]:
+        for x, y in [(a.layers, b.layers), (a.head, b.head), (a.encoder, c.encoder)]:
             for leaf, expected in zip(jax.tree.leaves(x), jax.tree.leaves(y), strict=True):
                 np.testing.assert_allclose(leaf, expected, 1e-9, 1e-12)
     if gradient == "rtrl":  # and it matters
-        pairs = zip(jax.tree.leaves(full.actor.cell), jax.tree.leaves(near.actor.cell), strict=True)
+        pairs = zip(
+            jax.tree.leaves(full.actor.layers), jax.tree.leaves(near.actor.layers), strict=True
+        )
         assert not all(np.allclose(x, y) for x, y in pairs)
 
 
@@ -361,7 +366,7 @@ def test_what_was_not_seen_changes_nothing():
         ({"rollout": 10, "minibatches": 4}, "do not divide into 4 minibatches"),
         ({"anneal_frames": 0}, "anneal_frames must be at least 1"),
         ({"network": Architecture(cell_step=0.1)}, "cell_step is for the streaming agents"),
-        ({"network": Architecture(correction="exact")}, "must be 'none', got 'exact'"),
+        ({"network": Architecture(cell=RTU(correction="exact"))}, "must be 'none', got 'exact'"),
     ],
 )
 def test_settings_that_do_not_fit(settings, words):

@@ -7,15 +7,17 @@ import pytest
 from gymnax.environments import spaces
 
 from rillax.agents import QRC
+from rillax.cells import CELLS, RTU
 from rillax.envs import MemoryChain
-from rillax.loops.compiled import begin, live
-from rillax.networks import Architecture
+from rillax.loops import begin, run
+from rillax.networks import Architecture, hiddens
+from rillax.updates import SGD, ObGD
 from tests.agents.reference import leaves
 from tests.agents.reference_qrc import ReferenceQRC
 
 BOX = spaces.Box(-1.0, 1.0, (3,))
 ACTIONS = spaces.Discrete(3)
-SMALL = Architecture(width=6, hidden=5, sparsity=0.5)
+SMALL = Architecture(cell=RTU(5), width=6, sparsity=0.5)
 
 
 STREAM = [
@@ -39,16 +41,16 @@ STREAM = [
 )
 def test_updates_equal_an_independent_implementation(clip_at, kappa, x64):
     """Greedy and non-greedy steps, a termination and a truncation, with large step sizes."""
+    clip = 0.7 if clip_at == "update" else None
+    q, h = (SGD(size, clip) if kappa is None else ObGD(size, kappa) for size in (0.03, 0.02))
     agent = QRC(
         network=SMALL,
         discount=0.9,
         trace_decay=0.8,
-        q_step_size=0.03,
-        h_step_size=0.02,
+        q=q,
+        h=h,
         regularisation=0.5,
-        clip=0.7,
-        clip_at=clip_at,
-        kappa=kappa,
+        clip_gradients=0.7 if clip_at == "gradient" else None,
         epsilon_start=0.0,
         epsilon_end=0.0,
     )
@@ -96,17 +98,22 @@ def size(tree):
     return [(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(tree)]
 
 
-@pytest.mark.parametrize("cell", ["rtu", "rtu_nonlinear", "gru", "lstm", "feedforward"])
-@pytest.mark.parametrize("gradient", ["rtrl", "tbptt"])
+RECURRENT = [(name, gradient) for name in CELLS for gradient in ("rtrl", "tbptt")]
+
+
+@pytest.mark.parametrize(
+    ("cell", "gradient"), [pair for pair in RECURRENT if pair != ("feedforward", "tbptt")]
+)
 def test_the_size_of_the_state_does_not_change(cell, gradient):
-    agent = QRC(network=Architecture(cell=cell, gradient=gradient, width=4, hidden=3))
+    how = {} if cell == "feedforward" else {"gradient": gradient}
+    agent = QRC(network=Architecture(cell=CELLS[cell](3, **how), width=4))
     env = MemoryChain(3)
-    life = start(agent, env)
-    before = size(life)
-    life, tally = live(agent, env, life, 10_000)
-    assert int(tally.frames[0]) == 10_000
-    assert size(life) == before
-    assert all(bool(jnp.all(jnp.isfinite(leaf))) for leaf in jax.tree.leaves(life.agent.q))
+    state = start(agent, env)
+    before = size(state)
+    state, statistics = run(agent, env, state, 10_000)
+    assert int(statistics.frames[0]) == 10_000
+    assert size(state) == before
+    assert all(bool(jnp.all(jnp.isfinite(leaf))) for leaf in jax.tree.leaves(state.agent.q))
 
 
 def test_epsilon_falls_in_a_straight_line():
@@ -124,7 +131,7 @@ def test_actions_are_epsilon_greedy(epsilon):
     states, actions = act(keys)
     q = state.q.network
     memory = q.advance(q.initial_memory(), jnp.ones(3))
-    best = jnp.argmax(q(jnp.ones(3), q.initial_memory().hidden, memory))
+    best = jnp.argmax(q(jnp.ones(3), hiddens(q.initial_memory()), memory))
     shares = np.bincount(np.array(actions), minlength=3) / 3000
     expected = np.where(np.arange(3) == best, 1 - epsilon + epsilon / 3, epsilon / 3)
     np.testing.assert_allclose(shares, expected, atol=0.04 if epsilon else 0)
@@ -132,15 +139,15 @@ def test_actions_are_epsilon_greedy(epsilon):
 
 
 def test_a_frozen_encoder_stays_and_has_no_trace():
-    agent = QRC(network=Architecture(width=4, hidden=3, learn_encoder=False), q_step_size=0.1)
+    agent = QRC(network=Architecture(cell=RTU(3), width=4, learn_encoder=False), q=SGD(0.1))
     env = MemoryChain(3)
-    life = start(agent, env)
-    before = jax.tree.map(np.array, life.agent.q.network)
-    assert jax.tree.leaves(life.agent.traces.trace.q.encoder) == []
-    life, _ = live(agent, env, life, 50)
-    after = life.agent.q.network
+    state = start(agent, env)
+    before = jax.tree.map(np.array, state.agent.q.network)
+    assert jax.tree.leaves(state.agent.traces.trace.q.encoder) == []
+    state, _ = run(agent, env, state, 50)
+    after = state.agent.q.network
     np.testing.assert_array_equal(before.encoder.linear.weight, after.encoder.linear.weight)
-    assert not np.array_equal(before.cell.B_real, after.cell.B_real)
+    assert not np.array_equal(before.layers[0].B_real, after.layers[0].B_real)
 
 
 def test_an_action_space_that_is_not_discrete_is_refused():

@@ -9,12 +9,14 @@ from scipy import stats
 
 from rillax.agents import StreamAC
 from rillax.agents.policies import Gaussian, Softmax
+from rillax.cells import RTU
 from rillax.networks import Architecture
+from rillax.updates import AdaptiveObGD, ObGD
 from tests.agents.reference import leaves
 from tests.agents.reference_stream_ac import ReferenceStreamAC
 
 BOX = spaces.Box(-1.0, 1.0, (3,))
-SMALL = Architecture(width=6, hidden=5, sparsity=0.5)
+SMALL = Architecture(cell=RTU(5), width=6, sparsity=0.5)
 STREAM = [
     # reward, terminated, truncated
     (0.5, False, False),
@@ -31,7 +33,15 @@ STREAM = [
 @pytest.mark.parametrize("adaptive", [False, True], ids=["obgd", "adaptive"])
 @pytest.mark.parametrize("space", [spaces.Discrete(3), spaces.Box(-0.5, 0.5, (2,))], ids=str)
 def test_updates_equal_an_independent_implementation(space, adaptive, x64):
-    agent = StreamAC(network=SMALL, discount=0.9, trace_decay=0.7, entropy=0.3, adaptive=adaptive)
+    rule = AdaptiveObGD if adaptive else ObGD
+    agent = StreamAC(
+        network=SMALL,
+        discount=0.9,
+        trace_decay=0.7,
+        entropy=0.3,
+        actor=rule(kappa=3.0),
+        critic=rule(kappa=2.0),
+    )
     state = jax.jit(lambda key: agent.init(key, BOX, space))(jax.random.key(3))
     reference = ReferenceStreamAC(
         leaves(state.actor.network),

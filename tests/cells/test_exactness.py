@@ -1,6 +1,5 @@
 """Carried sensitivities against full backpropagation through time, in double precision."""
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,16 +7,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rillax.cells import GRU, LSTM, FeedForward, LinearRTU, NonlinearRTU, past, remember
-from rillax.networks import Architecture, Network
+from rillax._jax import enable_x64
+from rillax.cells import CELLS as KINDS
+from rillax.cells import (
+    GRU,
+    LSTM,
+    RTU,
+    Defaults,
+    FeedForward,
+    NonlinearRTU,
+    past,
+    remember,
+)
+from rillax.networks import Architecture, Network, hiddens
 
 CELLS = {
-    "rtu": LinearRTU,
-    "rtu without gain": lambda n, m, **kw: LinearRTU(n, m, gain=False, **kw),
-    "rtu_nonlinear": lambda n, m, **kw: NonlinearRTU(n, m, activation=jnp.tanh, **kw),
-    "rtu_nonlinear without gain": lambda n, m, **kw: NonlinearRTU(n, m, gain=False, **kw),
-    "gru": GRU,
-    "lstm": LSTM,
+    "rtu": (RTU, {}, Defaults()),
+    "rtu without gain": (RTU, {"gain": False}, Defaults()),
+    "rtu_nonlinear": (NonlinearRTU, {}, Defaults(activation="tanh")),
+    "rtu_nonlinear without gain": (NonlinearRTU, {"gain": False}, Defaults()),
+    "gru": (GRU, {}, Defaults()),
+    "lstm": (LSTM, {}, Defaults()),
 }
 LONGEST = 20
 sizes = st.sampled_from([(1, 1), (3, 5), (7, 2)])  # inputs, units
@@ -71,7 +81,9 @@ def scalar(cell, hidden, key):
 
 def draw(name, size, seed, gradient="rtrl"):
     key_cell, key_x, key_w = jax.random.split(jax.random.key(seed), 3)
-    cell = CELLS[name](*size, key=key_cell, gradient=gradient)
+    kind, settings, defaults = CELLS[name]
+    inputs, units = size
+    cell = kind(units, gradient=gradient, **settings).build(key_cell, inputs, defaults)
     return cell, jax.random.normal(key_x, (LONGEST, size[0])), key_w
 
 
@@ -118,7 +130,7 @@ def by_one_step(cell, xs, length, reset_at, key):
 @settings(max_examples=30)
 @given(size=sizes, length=lengths, reset=st.floats(0, 1), seed=seeds)
 def test_rtrl_is_bptt_over_the_episode(name, size, length, reset, seed):
-    with jax.enable_x64(True):
+    with enable_x64(True):
         cell, xs, key = draw(name, size, seed)
         reset_at = round(reset * length)  # 0 and length: no reset in the middle
         value, (d_cell, d_x) = by_memory(cell, xs, length, reset_at, key)
@@ -145,7 +157,7 @@ def test_a_peek_without_sensitivity_has_the_gradient_of_its_step(x64):
 @settings(max_examples=10)
 @given(size=sizes, length=lengths, seed=seeds)
 def test_tbptt_is_the_derivative_of_one_step(name, size, length, seed):
-    with jax.enable_x64(True):
+    with enable_x64(True):
         cell, xs, key = draw(name, size, seed, gradient="tbptt")
         assert cell.initial_memory().sensitivity is None
         _, gradients = by_memory(cell, xs, length, 0, key)
@@ -167,7 +179,7 @@ def test_tbptt_differs_from_rtrl_once_there_is_a_past(name, x64):
 @pytest.mark.parametrize("cell", ["rtu", "rtu_nonlinear", "gru", "lstm", "feedforward"])
 def test_a_network_credits_head_and_cell_exactly_and_the_encoder_for_one_step(cell, x64):
     """The three parameter groups of Section 3, each against plain autodiff of its definition."""
-    network = Architecture(cell=cell, width=5, hidden=4, sparsity=0.5).build(
+    network = Architecture(cell=KINDS[cell](4), width=5, sparsity=0.5).build(
         jax.random.key(0), (3,), 2
     )
     network = jax.tree.map(lambda p: p.astype(jnp.float64), network)
@@ -177,25 +189,26 @@ def test_a_network_credits_head_and_cell_exactly_and_the_encoder_for_one_step(ce
         previous, memory = memory, network.advance(memory, observation)
 
     def through_memory(network: Network):
-        return network(observations[-1], previous.hidden, memory)[1]
+        return network(observations[-1], hiddens(previous), memory)[1]
 
     def through_time(network: Network):
         """Every encoded input a constant: exact for head and cell."""
         xs = [jax.lax.stop_gradient(network.encoder(o)) for o in observations]
-        return network.head(network.cell.read(unroll(network.cell, jnp.stack(xs), 7, 0)))[1]
+        (cell,) = network.layers
+        return network.head(cell.read(unroll(cell, jnp.stack(xs), 7, 0)))[1]
 
     def one_step(network: Network):
         """The hidden state one step before a constant: the encoder's definition."""
-        hidden = network.cell.step(previous.hidden, network.encoder(observations[-1]))
-        return network.head(network.cell.read(hidden))[1]
+        (cell,), (before,) = network.layers, hiddens(previous)
+        return network.head(cell.read(cell.step(before, network.encoder(observations[-1]))))[1]
 
     actual = jax.grad(through_memory)(network)
-    assert_equal_leaves((actual.cell, actual.head), _parts(jax.grad(through_time)(network)))
+    assert_equal_leaves((actual.layers, actual.head), _parts(jax.grad(through_time)(network)))
     assert_equal_leaves(actual.encoder, jax.grad(one_step)(network).encoder)
 
 
 def _parts(gradient):
-    return gradient.cell, gradient.head
+    return gradient.layers, gradient.head
 
 
 def test_gradients_are_the_same_under_vmap(x64):
@@ -207,6 +220,6 @@ def test_gradients_are_the_same_under_vmap(x64):
 
 
 def test_feedforward_forgets():
-    cell = FeedForward(eqx.nn.Linear(3, 4, key=jax.random.key(0)))
+    cell = FeedForward(4).build(jax.random.key(0), 3)
     xs = jax.random.normal(jax.random.key(1), (5, 3))
     np.testing.assert_array_equal(unroll(cell, xs, 5, 0), cell.linear(xs[-1]))

@@ -5,11 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rillax.cells import LinearRTU
+from rillax.cells import RTU
 
 
 def test_one_step_by_hand(x64):
-    cell = LinearRTU(2, 3, key=jax.random.key(0), activation=jnp.tanh)
+    cell = RTU(3, features="tanh").build(jax.random.key(0), 2)
     x, h = np.array([0.3, -1.2]), np.array([0.1 + 0.2j, -0.4j, 1.0])
     r = np.exp(-np.exp(np.array(cell.nu_log)))
     omega = np.exp(np.array(cell.theta_log))
@@ -23,7 +23,7 @@ def test_one_step_by_hand(x64):
 
 
 def test_without_gain_the_input_enters_unscaled():
-    cell = LinearRTU(2, 3, key=jax.random.key(0), gain=False)
+    cell = RTU(3, gain=False).build(jax.random.key(0), 2)
     hidden = cell.step(cell.initial_hidden(), jnp.array([1.0, 0.0]))
     np.testing.assert_allclose(hidden[0], cell.B_real[:, 0], rtol=1e-6)
 
@@ -34,7 +34,7 @@ def test_without_gain_the_input_enters_unscaled():
 )
 def test_initial_radius_and_phase_lie_in_their_ranges(r_min, r_max, phase_min, phase_max):
     ranges = {"r_min": r_min, "r_max": r_max, "phase_min": phase_min, "phase_max": phase_max}
-    cell = LinearRTU(2, 4096, key=jax.random.key(0), **ranges)
+    cell = RTU(4096, **ranges).build(jax.random.key(0), 2)
     r, phase = jnp.exp(-jnp.exp(cell.nu_log)), jnp.exp(cell.theta_log)
     assert jnp.all((r >= r_min - 1e-4) & (r <= r_max + 1e-6))
     assert jnp.all((phase > phase_min) & (phase <= phase_max * (1 + 1e-5)))
@@ -45,7 +45,7 @@ def test_initial_radius_and_phase_lie_in_their_ranges(r_min, r_max, phase_min, p
 
 
 def test_input_weights_have_variance_one_over_fan_in():
-    cell = LinearRTU(64, 512, key=jax.random.key(0))
+    cell = RTU(512).build(jax.random.key(0), 64)
     assert abs(jnp.var(cell.B_real) * 64 - 1) < 0.05
     assert abs(jnp.var(cell.B_imag) * 64 - 1) < 0.05
 
@@ -62,4 +62,4 @@ def test_input_weights_have_variance_one_over_fan_in():
 )
 def test_impossible_settings_are_refused(wrong):
     with pytest.raises(ValueError, match=r"needs|choose from"):
-        LinearRTU(2, 3, key=jax.random.key(0), **wrong)
+        RTU(3, **wrong)

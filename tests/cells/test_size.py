@@ -3,7 +3,7 @@
 import jax
 import pytest
 
-from rillax.cells import GRU, LinearRTU, NonlinearRTU
+from rillax.cells import GRU, RTU, NonlinearRTU
 
 
 def reals(tree):
@@ -12,23 +12,23 @@ def reals(tree):
 
 @pytest.mark.parametrize(("inputs", "units"), [(64, 192), (3, 5), (64, 1024)])
 def test_linear_rtu_carries_one_complex_trace_per_entry_of_B(inputs, units):
-    cell = LinearRTU(inputs, units, key=jax.random.key(0))
+    cell = RTU(units).build(jax.random.key(0), inputs)
     assert reals(cell.initial_memory().sensitivity) == 2 * inputs * units + 6 * units
 
 
 def test_sensitivity_grows_linearly_with_width():
     sizes = [
-        reals(LinearRTU(64, n, key=jax.random.key(0)).initial_memory().sensitivity)
+        reals(RTU(n).build(jax.random.key(0), 64).initial_memory().sensitivity)
         for n in (32, 64, 128, 256)
     ]
     assert [size / sizes[0] for size in sizes] == [1, 2, 4, 8]
 
 
 def test_nonlinear_rtu_stays_linear_in_the_parameters():
-    cell = NonlinearRTU(64, 192, key=jax.random.key(0))
+    cell = NonlinearRTU(192).build(jax.random.key(0), 64)
     assert reals(cell.initial_memory().sensitivity) == 2 * reals(cell)
 
 
 def test_dense_cells_carry_units_times_parameters():
-    cell = GRU(3, 5, key=jax.random.key(0))
+    cell = GRU(5).build(jax.random.key(0), 3)
     assert reals(cell.initial_memory().sensitivity) == 5 * reals(cell)

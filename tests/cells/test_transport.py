@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rillax.cells import LinearRTU, NonlinearRTU
+from rillax._jax import enable_x64
+from rillax.cells import RTU, Defaults, NonlinearRTU
 from rillax.cells.transport import linear_hessian
 
 pytestmark = pytest.mark.slow
@@ -18,7 +19,8 @@ LONGEST = 12
 
 def draw(kind, size, seed, **settings):
     key_cell, key_x = jax.random.split(jax.random.key(seed))
-    cell = kind(*size, key=key_cell, **settings)
+    defaults = Defaults(activation=settings.pop("activation", "leaky_relu"))
+    cell = kind(size[1], **settings).build(key_cell, size[0], defaults)
     return cell, jax.random.normal(key_x, (LONGEST, size[0]))
 
 
@@ -74,8 +76,8 @@ shapes = st.sampled_from([((1, 2), False), ((3, 4), True)])  # inputs, units; wi
 @given(shape=shapes, length=st.integers(1, LONGEST), seed=st.integers(0, 2**31))
 def test_the_terms_of_exact_are_the_whole_hessian(shape, length, seed):
     size, gain = shape
-    with jax.enable_x64(True):
-        cell, xs = draw(LinearRTU, size, seed, gain=gain, correction="exact")
+    with enable_x64(True):
+        cell, xs = draw(RTU, size, seed, gain=gain, correction="exact")
         actual = linear_hessian(cell, carried(cell, xs, length))
         H = hessians(cell, xs, length)
         n = size[1]
@@ -98,11 +100,11 @@ def test_the_terms_of_exact_are_the_whole_hessian(shape, length, seed):
             assert not others.any()
 
 
-@pytest.mark.parametrize("activation", [jnp.tanh, jax.nn.leaky_relu])
+@pytest.mark.parametrize("activation", ["tanh", "leaky_relu"])
 @settings(max_examples=10)
 @given(length=st.integers(1, LONGEST), seed=st.integers(0, 2**31))
 def test_the_terms_of_diagonal_are_the_diagonal_of_the_hessian(activation, length, seed):
-    with jax.enable_x64(True):
+    with enable_x64(True):
         size = (3, 4)
         cell, xs = draw(NonlinearRTU, size, seed, activation=activation, correction="diagonal")
         omega = carried(cell, xs, length).second.omega
@@ -133,8 +135,8 @@ def follow(cell, memory, x, size, seed):
 
 
 KINDS = {
-    ("linear", "diagonal"): LinearRTU,
-    ("linear", "exact"): LinearRTU,
+    ("linear", "diagonal"): RTU,
+    ("linear", "exact"): RTU,
     ("non-linear", "diagonal"): NonlinearRTU,
 }
 
@@ -142,7 +144,7 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS, ids="-".join)
 def test_a_unit_that_is_refused_is_where_no_correction_would_have_left_it(kind, x64):
     """Small updates, which are followed, and then a large one: all is taken back but for E."""
-    settings = {"r_min": 0.8, "r_max": 0.95, "activation": jnp.tanh}
+    settings = {"r_min": 0.8, "r_max": 0.95, "activation": "tanh"}
     corrected, xs = draw(KINDS[kind], (3, 5), 0, correction=kind[1], **settings)
     plain, _ = draw(KINDS[kind], (3, 5), 0, **settings)
     memories = {"corrected": corrected.initial_memory(), "plain": plain.initial_memory()}
@@ -164,7 +166,7 @@ def test_a_unit_that_is_refused_is_where_no_correction_would_have_left_it(kind, 
 
 
 def test_a_unit_is_trusted_again_when_its_stale_past_has_faded(x64):
-    cell, xs = draw(LinearRTU, (3, 5), 0, r_min=0.3, r_max=0.5, correction="exact")
+    cell, xs = draw(RTU, (3, 5), 0, r_min=0.3, r_max=0.5, correction="exact")
     memory = cell.initial_memory()
     trusted = []
     for t, x in enumerate(xs):
@@ -176,7 +178,7 @@ def test_a_unit_is_trusted_again_when_its_stale_past_has_faded(x64):
 
 
 def test_without_a_correction_nothing_more_is_carried():
-    cell, _ = draw(LinearRTU, (3, 5), 0)
+    cell, _ = draw(RTU, (3, 5), 0)
     memory = cell.initial_memory()
     assert memory.second is None
     assert cell.transport(memory, update(cell, 1.0, 0)) is memory
@@ -185,11 +187,11 @@ def test_without_a_correction_nothing_more_is_carried():
 def test_exact_carries_one_complex_number_per_complex_weight():
     """dE/dl; beside it only numbers per unit."""
     inputs, units = 64, 192
-    cell = LinearRTU(inputs, units, key=jax.random.key(0), correction="exact")
+    cell = RTU(units, correction="exact").build(jax.random.key(0), inputs)
     reals = sum(leaf.size for leaf in jax.tree.leaves(cell.initial_memory().second))
     assert 2 * inputs * units < reals < 2 * inputs * units + 20 * units
 
 
 def test_exact_is_refused_for_the_nonlinear_unit():
     with pytest.raises(ValueError, match="choose 'diagonal'"):
-        NonlinearRTU(3, 5, key=jax.random.key(0), correction="exact")
+        NonlinearRTU(5, correction="exact")

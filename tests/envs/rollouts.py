@@ -7,12 +7,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from rillax._jax import kernels
 from rillax.envs import make
 from rillax.envs.wrappers import PreviousAction
 
 from .players import Chance, players_of
 
-quick_jit = partial(jax.jit, compiler_options={"xla_cpu_use_fusion_emitters": False})
+quick_jit = partial(kernels.jit, options={"xla_cpu_use_fusion_emitters": False})
 """Compiles in half the time, for programs that run once."""
 
 

@@ -10,10 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env, data_equivalence
-from gymnax.environments import spaces
 
 import rillax.envs
-from rillax.envs import make, names
+from rillax.envs import make, names, spaces
 from rillax.envs.gymnasium_adapter import GymnasiumAdapter
 from rillax.envs.popgym import GAMES
 
@@ -179,6 +178,24 @@ def test_names_are_all_made():
 def test_an_unknown_name_gets_a_hint():
     with pytest.raises(ValueError, match="did you mean AutoencodeEasy"):
         make("AutoEncodeEasy")
+
+
+def test_the_hint_is_short():
+    """Five names at most, however many there are."""
+    with pytest.raises(ValueError, match="unknown environment 'positiononlycart'") as error:
+        make("positiononlycart")
+    message = str(error.value)
+    assert "did you mean PositionOnlyCartPole" in message
+    assert sum(name in message for name in names()) == 5
+    assert message.endswith("`rillax envs` lists all")
+    with pytest.raises(ValueError, match=r"^unknown environment 'xyzzy'; `rillax envs` lists all$"):
+        rillax.envs.check("xyzzy")
+
+
+@pytest.mark.parametrize("wish", ["previous_action", "previous_reward"])
+def test_gymnasiums_observations_are_left_alone(wish):
+    with pytest.raises(ValueError, match=f"{wish} needs an environment in JAX"):
+        make("gymnasium:CartPole-v1", **{wish: True})
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
-"""MemoryChain against bsuite's, step for step."""
+"""MemoryChain against bsuite's and gymnax's, step for step."""
 
+import gymnax
 import jax
 import numpy as np
 import pytest
@@ -56,6 +57,39 @@ def test_every_step_is_bsuites(length):
     assert set(returns[:EPISODES]) == {-1, 1}
     np.testing.assert_array_equal(returns[EPISODES : 2 * EPISODES], 1)
     np.testing.assert_array_equal(returns[2 * EPISODES :], -1)
+
+
+@pytest.mark.parametrize("length", [1, 2, 7])
+def test_every_step_is_gymnaxes_to_the_bit(length):
+    """The same keys give the same episodes: states, infos and all, through several resets."""
+    ours = make("MemoryChain", length=length)
+    theirs, their_params = gymnax.make("MemoryChain-bsuite")
+    their_params = their_params.replace(memory_length=length, max_steps_in_episode=length + 2)
+    one = ours.reset(jax.random.key(length), ours.default_params)
+    other = theirs.reset(jax.random.key(length), their_params)
+    assert_same(one, other)
+    actions = np.random.default_rng(length).integers(2, size=3 * length + 5)
+    for key, action in zip(jax.random.split(jax.random.key(1), actions.size), actions, strict=True):
+        one = ours.step(key, one[1], action, ours.default_params)
+        other = theirs.step(key, other[1], action, their_params)
+        assert_same(one, other)
+
+
+def assert_same(one, other):
+    """The same leaves, by name: values, shapes and types."""
+    ours, theirs = map(jax.tree_util.tree_leaves_with_path, (one, other))
+    assert [path for path, _ in ours] == [path for path, _ in theirs]
+    for (path, a), (_, b) in zip(ours, theirs, strict=True):
+        assert (a.shape, a.dtype, a.weak_type) == (b.shape, b.dtype, b.weak_type), path
+        assert np.asarray(a).tobytes() == np.asarray(b).tobytes(), path
+
+
+def test_the_cue_is_in_view_twice():
+    """bsuite's observation lags by a step: the first shows the start once more."""
+    steps = unroll_many(make("MemoryChain", length=4), np.zeros((1, 5), int))
+    cues = [steps.first[0, 2], *steps.final[0, :, 2]]
+    assert cues[0] == cues[1]
+    np.testing.assert_array_equal(np.abs(cues), [1, 1, 0, 0, 0, 0])
 
 
 def test_both_cues_are_equally_likely():

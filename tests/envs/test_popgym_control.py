@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from rillax._jax import enable_x64
 from rillax.envs import make
 from rillax.envs.popgym import GAMES
 
@@ -31,7 +32,7 @@ def name(request):
 
 @pytest.fixture(scope="module")
 def episodes(name):
-    with jax.enable_x64(True):
+    with enable_x64(True):
         return play(name, EPISODES)
 
 

@@ -8,6 +8,7 @@ import popgym.envs
 import pytest
 from popgym.wrappers import PreviousAction as TheirPreviousAction
 
+import rillax.envs
 from rillax.envs import PreviousAction, PreviousReward, make
 from rillax.envs.popgym import GAMES
 from rillax.envs.wrappers import flatten
@@ -132,13 +133,14 @@ def test_gradients_through_a_transition_stay_available():
     assert env.with_transition_gradients().transition_gradients_enabled
 
 
-def test_a_space_that_makes_no_vector_is_refused():
+@pytest.mark.parametrize("spaces", [rillax.envs.spaces, gymnax.environments.spaces])
+def test_a_space_that_makes_no_vector_is_refused(spaces):
     with pytest.raises(ValueError, match="only Box, Discrete and Tuple"):
-        flatten(gymnax.environments.spaces.Dict({}), {})
+        flatten(spaces.Dict({}), {})
 
 
-def test_a_tuple_space_is_laid_end_to_end():
-    spaces = gymnax.environments.spaces
+@pytest.mark.parametrize("spaces", [rillax.envs.spaces, gymnax.environments.spaces])
+def test_a_tuple_space_is_laid_end_to_end(spaces):
     space = spaces.Tuple([spaces.Discrete(3), spaces.Box(-1.0, 1.0, (2,), jnp.float32)])
     value = (jnp.int32(1), jnp.array([0.5, -0.5]))
     np.testing.assert_array_equal(flatten(space, value), [0, 1, 0, 0.5, -0.5])

@@ -5,13 +5,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from rillax.experiments.results import Bins, iqm, standard_error
-from rillax.loops.compiled import Tally
+from rillax.loops import EpisodeStatistics
 from rillax.utils import files
 
 
-def tally(frames, episodes, returns, error=0.0):
+def statistics(frames, episodes, returns, error=0.0):
     seeds = len(returns)
-    return Tally(
+    return EpisodeStatistics(
         frames=np.full(seeds, frames),
         episodes=np.array(episodes),
         returns=np.array(returns, np.float32),
@@ -38,17 +38,17 @@ def test_bins_share_the_frames_evenly_and_fully(frames):
     while frame < frames:
         widths.append(bins.room(frame))
         frame += widths[-1]
-        bins.put(frame, tally(widths[-1], [1], [1.0]))
+        bins.put(frame, statistics(widths[-1], [1], [1.0]))
     assert frame == frames
     assert len(widths) == min(10, frames)
     assert max(widths) - min(widths) <= 1
 
 
-def test_a_bin_holds_its_newest_tally_and_means_are_weighted():
+def test_a_bin_holds_its_newest_statistics_and_means_are_weighted():
     bins = Bins(20, count=2)
-    bins.put(4, tally(4, [1, 0], [1.0, 0.0], error=1.0))
-    bins.put(10, tally(10, [3, 0], [0.0, 0.0], error=1.6))  # the same bin, further on
-    bins.put(20, tally(10, [1, 2], [0.5, 2.0]))
+    bins.put(4, statistics(4, [1, 0], [1.0, 0.0], error=1.0))
+    bins.put(10, statistics(10, [3, 0], [0.0, 0.0], error=1.6))  # the same bin, further on
+    bins.put(20, statistics(10, [1, 2], [0.5, 2.0]))
     columns = bins.columns()
     np.testing.assert_array_equal(columns["frames"], [[10, 10], [10, 10]])
     np.testing.assert_array_equal(columns["episodes"], [[3, 0], [1, 2]])
@@ -63,8 +63,8 @@ def test_a_bin_holds_its_newest_tally_and_means_are_weighted():
 
 def test_the_table_has_a_row_for_each_bin_and_seed(tmp_path):
     bins = Bins(20, count=2)
-    bins.put(10, tally(10, [1, 0], [1.0, 0.0]))
-    bins.put(20, tally(10, [1, 2], [0.5, 2.0]))
+    bins.put(10, statistics(10, [1, 0], [1.0, 0.0]))
+    bins.put(20, statistics(10, [1, 2], [0.5, 2.0]))
     table = bins.table([7, 8])
     files.write(tmp_path / "t.parquet", lambda beside: pq.write_table(table, beside))
     rows = pq.read_table(tmp_path / "t.parquet").to_pylist()

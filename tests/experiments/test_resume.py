@@ -2,22 +2,20 @@
 
 import json
 import os
-import random
-import signal
-import subprocess
-import sys
 import threading
-import time
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from rillax.agents import QRC
+from rillax.cells import RTU
 from rillax.cli import main as cli
-from rillax.experiments.run import CHECKPOINT, LAST_GOOD, Run, train
+from rillax.experiments import Run, train
+from rillax.experiments.checkpoints import CHECKPOINT, LAST_GOOD
+from rillax.experiments.training import read_config
 from rillax.networks import Architecture
 from rillax.utils import checkpoint
+from tests.processes import assert_same_bits, finish, kill_after_a_checkpoint, rillax
 
 PPO = ["--rollout", "6", "--minibatches", "3", "--environments", "3"]
 """Short rollouts: when the first checkpoint is written, after 25 frames, one has been learned from
@@ -31,15 +29,6 @@ RUNS = {
 SMALL = ["--width", "8", "--hidden", "8", "--seeds", "2", "--checkpoint-seconds", "0"]
 
 
-def rillax(*flags):
-    return subprocess.Popen(
-        [sys.executable, "-m", "rillax", "train", *flags],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "XLA_FLAGS": ""},  # long enough to be worth compiling well
-    )
-
-
 @pytest.mark.parametrize(
     "kind", [pytest.param(k, marks=pytest.mark.slow if "ppo" in k else ()) for k in RUNS]
 )
@@ -48,25 +37,10 @@ def test_sigkill_and_resume_give_the_same_bits(kind, tmp_path):
         pytest.importorskip("mujoco")
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     flags = [*RUNS[kind], *SMALL]
-    process = rillax(*flags, "--out", str(cut))
-    while not (cut / CHECKPOINT).exists():
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.02)
-    time.sleep(random.random() / 2)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert not (cut / "summary.json").exists(), "the run was over before it was killed"
-    _, meta = checkpoint.load(cut / CHECKPOINT)
-    assert 0 < meta["frame"] < int(flags[flags.index("--frames") + 1])
-    for args in ([*flags, "--out", str(whole)], ["--resume", str(cut)]):
-        process = rillax(*args)
-        assert process.wait() == 0, process.stderr.read()
-
-    arrays, expected = checkpoint.load(cut / CHECKPOINT)[0], checkpoint.load(whole / CHECKPOINT)[0]
-    assert arrays.keys() == expected.keys()
-    for name in expected:
-        np.testing.assert_array_equal(arrays[name], expected[name], err_msg=name)
-    assert pq.read_table(cut / "metrics.parquet") == pq.read_table(whole / "metrics.parquet")
+    kill_after_a_checkpoint(flags, cut)
+    finish(rillax(*flags, "--out", str(whole)))
+    finish(rillax("--resume", str(cut)))
+    assert_same_bits(cut, whole)
 
 
 def test_a_damaged_checkpoint_is_refused_and_left_alone(tmp_path, capsys):
@@ -116,23 +90,24 @@ def test_a_run_that_diverges_stops_and_says_where(tmp_path, capsys):
 
 def test_a_seed_that_diverges_leaves_the_others_to_finish(tmp_path):
     """And the last state in which all were well stays beside what follows."""
-    network = Architecture(width=8, hidden=8)
-    run = Run(QRC(network=network), "MemoryChain", tmp_path / "x", frames=3000, seeds=3)
+    out, network = tmp_path / "x", Architecture(width=8, cell=RTU(8))
+    run = Run(QRC(network=network), "MemoryChain", frames=3000, seeds=3)
     stop = threading.Event()
-    train(run, lambda progress: stop.set(), stop)
-    path = run.out / CHECKPOINT
+    train(run, out, report=lambda progress: stop.set(), stop=stop)
+    path = out / CHECKPOINT
     arrays, meta = checkpoint.load(path)
     assert 0 < meta["frame"] < run.frames
-    (name,) = [n for n in arrays if n.endswith("q.network.cell.nu_log")]
+    (name,) = [n for n in arrays if "q.network" in n and n.endswith("nu_log")]
     arrays[name][1] = np.nan
     checkpoint.save(path, arrays, meta)
 
-    summary, _ = train(Run.continued(run.out))
+    assert read_config(out)[0] == run
+    summary, _ = train(run, out, resume=True)
     assert summary["complete"]
     (lost,) = summary["diverged"]
     assert (lost["seed"], lost["frame"]) == (1, meta["frame"] + 1)
     assert "q" in lost["networks"]
     finite = [value is not None for value in summary["final_return_per_seed"]]
     assert finite == [True, False, True]
-    assert checkpoint.load(run.out / LAST_GOOD)[1]["frame"] == meta["frame"]
+    assert checkpoint.load(out / LAST_GOOD)[1]["frame"] == meta["frame"]
     assert checkpoint.load(path)[1]["frame"] == run.frames

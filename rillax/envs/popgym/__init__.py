@@ -1,10 +1,9 @@
-"""POPGym's games (Morad et al., 2023) as gymnax environments, proved step for step against it."""
+"""POPGym's games (Morad et al., 2023) as environments in JAX, proved step for step against it."""
 
 from collections.abc import Callable
 from functools import partial
 
-from gymnax.environments.environment import Environment
-
+from rillax.envs.environment import Environment
 from rillax.envs.popgym.autoencode import Autoencode
 from rillax.envs.popgym.battleship import Battleship
 from rillax.envs.popgym.cartpole import (

@@ -3,17 +3,16 @@
 from typing import Any
 
 import jax.numpy as jnp
-from flax import struct
-from gymnax.environments import environment, spaces
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from rillax.envs import environment, spaces
 from rillax.envs.popgym import deck
 from rillax.envs.popgym.game import Game, plus_or_minus
 
 PLAY, WATCH = 0, 1
 
 
-@struct.dataclass
+@environment.dataclass
 class EnvState(environment.EnvState):
     """The suits dealt so far, in order, and how many of each are left."""
 

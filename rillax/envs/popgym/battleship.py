@@ -5,14 +5,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from flax import struct
-from gymnax.environments import environment, spaces
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from rillax.envs import environment, spaces
 from rillax.envs.popgym.game import Game
 
 
-@struct.dataclass
+@environment.dataclass
 class EnvState(environment.EnvState):
     """The ships, the squares shot at, how many were hits, and whether the last one was."""
 

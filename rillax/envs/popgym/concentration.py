@@ -4,10 +4,9 @@ import math
 from typing import Any
 
 import jax.numpy as jnp
-from flax import struct
-from gymnax.environments import environment, spaces
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from rillax.envs import environment, spaces
 from rillax.envs.popgym import deck
 from rillax.envs.popgym.game import Game, one_hot
 
@@ -15,7 +14,7 @@ NONE = -1
 """In place of a position: no card is in play."""
 
 
-@struct.dataclass
+@environment.dataclass
 class EnvState(environment.EnvState):
     """The table. A card's kind is settled when it is first turned over.
 

@@ -1,7 +1,7 @@
 """Cards dealt from a shuffled deck, shuffled only as far as a game has looked.
 
 Drawing each next card uniformly from those left has the same law as shuffling them all at the
-start, without the sort. gymnax prepares a fresh reset at every step, so a reset has to be as cheap
+start, without the sort. Every step prepares a fresh reset as well, so a reset has to be as cheap
 as a step. Only one field of a card matters to a game (its *kind*), so a deck is how many cards of
 each kind are left in it.
 """

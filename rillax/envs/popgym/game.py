@@ -1,4 +1,4 @@
-"""What the POPGym games share, as gymnax environments.
+"""What the POPGym games share, as environments in JAX.
 
 The ``popgym`` package is the definition of every game here, its odd corners included; the names are
 its names. A discrete observation is encoded one-hot for a network, and ``decode`` gives back what
@@ -9,8 +9,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from gymnax.environments import environment, spaces
 from jaxtyping import Array, Bool, Float, Int
+
+from rillax.envs import environment, spaces
 
 
 class Game(environment.Environment):
@@ -25,10 +26,6 @@ class Game(environment.Environment):
     @property
     def default_params(self) -> environment.EnvParams:
         return environment.EnvParams(max_steps_in_episode=self.episode_length)
-
-    @property
-    def num_actions(self) -> int:
-        return self.action_space().n
 
     def observation_space(self, params: Any = None) -> spaces.Box:
         return spaces.Box(0.0, 1.0, (sum(self.sizes),), jnp.float32)

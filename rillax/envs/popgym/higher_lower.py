@@ -3,10 +3,9 @@
 from typing import Any
 
 import jax.numpy as jnp
-from flax import struct
-from gymnax.environments import environment, spaces
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from rillax.envs import environment, spaces
 from rillax.envs.popgym import deck
 from rillax.envs.popgym.game import Game, plus_or_minus
 
@@ -14,7 +13,7 @@ HIGHER = 0
 """The action that bets on a higher card; the other bets on a lower one."""
 
 
-@struct.dataclass
+@environment.dataclass
 class EnvState(environment.EnvState):
     """The card on view, and how many of each rank are left."""
 

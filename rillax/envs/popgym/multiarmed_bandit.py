@@ -4,14 +4,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from flax import struct
-from gymnax.environments import environment, spaces
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from rillax.envs import environment, spaces
 from rillax.envs.popgym.game import Game, plus_or_minus
 
 
-@struct.dataclass
+@environment.dataclass
 class EnvState(environment.EnvState):
     """How likely each arm is to pay, and whether the last one pulled did."""
 

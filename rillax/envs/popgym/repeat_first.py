@@ -3,15 +3,14 @@
 from typing import Any
 
 import jax.numpy as jnp
-from flax import struct
-from gymnax.environments import environment, spaces
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from rillax.envs import environment, spaces
 from rillax.envs.popgym import deck
 from rillax.envs.popgym.game import Game, plus_or_minus
 
 
-@struct.dataclass
+@environment.dataclass
 class EnvState(environment.EnvState):
     """The card on view, the first card, and how many of each suit are left."""
 

@@ -1,0 +1,48 @@
+"""Spellings of earlier versions. They keep working: each becomes the flags of today.
+
+    then                            today
+    --hidden N                      --units N
+qrc --clip-at update --clip C       --q-clip C --h-clip C (C is 1.0 if not given)
+    --clip-at gradient --clip C     --clip-gradients C
+    --clip-at none                  nothing, it is the default; --clip alone had no effect
+    --kappa K                       --q obgd --h obgd --q-kappa K --h-kappa K
+stream_ac
+    --adaptive                      --actor adaptive_obgd --critic adaptive_obgd
+    --no-adaptive                   nothing, it is the default
+"""
+
+from rillax.cli.arguments import take
+from rillax.utils.names import choose
+
+RENAMED = {"--hidden": "--units"}
+CLIPPED = {"none": (), "update": ("--q-clip", "--h-clip"), "gradient": ("--clip-gradients",)}
+ADAPTIVE = ["--actor", "adaptive_obgd", "--critic", "adaptive_obgd"]
+
+
+def translate(argv: list[str], agent: str) -> list[str]:
+    """The arguments in today's spelling.
+
+    >>> translate(["--hidden", "8", "--kappa", "2"], "qrc")
+    ['--units', '8', '--q', 'obgd', '--h', 'obgd', '--q-kappa', '2', '--h-kappa', '2']
+    """
+    argv = [RENAMED.get(token, token) for token in argv]
+    if agent == "qrc":
+        return _translate_qrc(argv)
+    if agent == "stream_ac":
+        adaptive = ADAPTIVE if "--adaptive" in argv else []
+        return [token for token in argv if token not in ("--adaptive", "--no-adaptive")] + adaptive
+    return argv
+
+
+def _translate_qrc(argv: list[str]) -> list[str]:
+    where, argv = take(argv, "--clip-at")
+    norm, argv = take(argv, "--clip")
+    kappa, argv = take(argv, "--kappa")
+    choose("clip_at", where or "none", CLIPPED)
+    for flag in CLIPPED[where or "none"]:
+        argv = [*argv, flag, norm or "1.0"]
+    if kappa in (None, "None"):
+        return argv
+    if where == "update":
+        raise ValueError("--kappa bounds the update, so it cannot be used with --clip-at update")
+    return [*argv, "--q", "obgd", "--h", "obgd", "--q-kappa", kappa, "--h-kappa", kappa]

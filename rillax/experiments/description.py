@@ -1,0 +1,74 @@
+"""What to run: an agent, an environment, frames and seeds, as one value.
+
+A ``Run`` is what ``rillax train`` makes of its flags, what ``config.json`` holds, and what a job of
+a grid is. Nothing in it depends on where or how it is run: that is ``Options``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from rillax import agents, staleness
+from rillax.envs.others import is_own
+from rillax.loops.inputs import OnBadInput
+from rillax.staleness import Replay
+from rillax.utils import settings
+
+
+@dataclass(frozen=True)
+class Run:
+    """An agent in an environment. ``frames`` are per seed."""
+
+    agent: Any
+    env: str = "MemoryChain"
+    """Environment; `rillax envs` lists them, and module:Name is one of your own."""
+    env_settings: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the environment."""
+    frames: int = 100_000
+    """Frames per seed."""
+    seeds: int = 5
+    """How many seeds, run side by side."""
+    seed: int = 0
+    """The first seed; the others follow it."""
+    on_bad_input: OnBadInput = "raise"
+    """What to do with a NaN or infinite observation or reward of a Gymnasium environment."""
+    staleness: int | None = None
+    """Measure how stale the sensitivities are, against a replay, every N frames."""
+    replay: Replay = "inputs"
+    """What is replayed: the recurrent layers' inputs as they were, or the observations, encoded
+    anew."""
+
+    alone: ClassVar[bool] = False
+    """Whether nothing else may run beside it."""
+
+    def __post_init__(self) -> None:
+        for name in ("frames", "seeds"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.staleness is not None:
+            staleness.check(self.staleness, self.replay)
+
+    @property
+    def seed_numbers(self) -> list[int]:
+        return list(range(self.seed, self.seed + self.seeds))
+
+    @property
+    def all_ours(self) -> bool:
+        """Whether it needs no code of a user's."""
+        return settings.all_ours(self.agent) and not is_own(self.env)
+
+    def title(self) -> str:
+        given = "".join(f", {name} {value}" for name, value in self.env_settings.items())
+        return f"{agents.title(self.agent)} on {self.env}{given}"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run it; none of this changes a result."""
+
+    checkpoint_seconds: float = 60.0
+    """A checkpoint this often; less often if writing one takes long."""
+    tensorboard: bool = False
+    """Write the metrics for TensorBoard as well (extra: tensorboard)."""
+    wandb: str | None = None
+    """Send the metrics to this project of Weights & Biases as well (extra: wandb)."""

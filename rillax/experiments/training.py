@@ -1,0 +1,308 @@
+"""Runs a ``Run`` to its end, or on from a checkpoint, in a directory with what came of it."""
+
+import json
+import math
+import platform
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+import rillax
+from rillax import envs, staleness
+from rillax.envs.others import is_own
+from rillax.experiments import trackers
+from rillax.experiments.checkpoints import CHECKPOINT, LAST_GOOD, Checkpoints
+from rillax.experiments.curves import curve, draw_curves
+from rillax.experiments.description import Options, Run
+from rillax.experiments.results import Bins, iqm, number, standard_error, write_table
+from rillax.loops import EpisodeStatistics, Loop, make_loop
+from rillax.loops.interface import learns_from
+from rillax.loops.rollouts import memory_needed
+from rillax.networks import Network, Stream
+from rillax.staleness import MeasuredLoop
+from rillax.utils import files, machine, settings
+
+SECONDS_PER_CALL = 0.25
+"""How long the loop runs before the host looks up again."""
+CONFIG, SUMMARY, METRICS, CURVE = "config.json", "summary.json", "metrics.parquet", "curve.png"
+WRITTEN = (CONFIG, METRICS, CURVE, SUMMARY, CHECKPOINT)
+
+
+class Diverged(Exception):
+    """Every seed of a run has diverged; the message names seed, frame and network."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands."""
+
+    frames: int
+    latest_return: float
+    """Mean over seeds; NaN until an episode has ended."""
+    frames_per_second: float
+    """Of all seeds together."""
+
+
+# ---- the description in the directory
+
+
+def write_config(run: Run, out: Path, options: Options) -> None:
+    files.write_json(out / CONFIG, config(run, options))
+
+
+def config(run: Run, options: Options) -> dict[str, Any]:
+    """What ``config.json`` holds: the run, how it was run, and with what."""
+    return {
+        "run": settings.to_json(run),
+        "options": settings.to_json(options),
+        "rillax": rillax.__version__,
+        "jax": jax.__version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+    }
+
+
+def read_config(out: Path, trust: bool = False) -> tuple[Run, Options]:
+    """The run that a directory holds."""
+    path = out / CONFIG
+    try:
+        value = json.loads(path.read_text())
+    except OSError as error:
+        raise files.OutputError(f"{out} holds no run: cannot read {path.name}") from error
+    except json.JSONDecodeError as error:
+        raise files.OutputError(f"{path} is not the config of a run: {error}") from error
+    if not isinstance(value, dict) or "run" not in value:
+        written = value.get("rillax", "another version") if isinstance(value, dict) else "?"
+        raise files.OutputError(
+            f"{path} is not the config of a run that this rillax can resume: it was written by "
+            f"rillax {written}, this is {rillax.__version__}"
+        )
+    try:
+        run, options = (settings.from_json(value[name], trust) for name in ("run", "options"))
+    except settings.Untrusted:
+        raise
+    except (ValueError, TypeError, KeyError) as error:
+        raise files.OutputError(f"{path} is not the config of a run: {error}") from error
+    if not isinstance(run, Run) or not isinstance(options, Options):
+        raise files.OutputError(f"{path} is not the config of a run")
+    if is_own(run.env):
+        settings.check_trust(run.env, trust)
+    return run, options
+
+
+# ---- before it starts
+
+
+def prepare(run: Run, out: Path, options: Options, *, overwrite: bool = False) -> None:
+    """Raise an error that says what is wrong, unless the run can start and has a place to write."""
+    env = envs.make(run.env, **run.env_settings)
+    spaces = envs.spaces_of(env)
+    agent: Any = run.agent
+    if run.staleness is not None:
+        agent = staleness.Recorded(agent, staleness.longest_episode(env))
+    jax.eval_shape(lambda key: agent.init(key, *spaces), jax.random.key(0))
+    trackers.require(options.tensorboard, options.wandb)
+    _check_memory(run)
+    files.claim(out, overwrite=overwrite)
+
+
+def bytes_needed(run: Run) -> int | None:
+    """Bytes for rollouts and for learning from them; None for agents that keep no rollout."""
+    if learns_from(run.agent) != "rollouts":
+        return None
+    env = envs.make(run.env, **run.env_settings)
+    return memory_needed(run.agent, *envs.spaces_of(env), run.seeds)
+
+
+def _check_memory(run: Run) -> None:
+    needed, available = bytes_needed(run), machine.available_memory()
+    if needed is None:
+        return
+    if run.frames < run.agent.frames:
+        raise ValueError(
+            f"a run of {run.frames} frames is shorter than one rollout of {run.agent.frames}, so "
+            "nothing would be learned: make --frames larger or --rollout smaller"
+        )
+    if available is not None and needed > available:
+        raise ValueError(
+            f"the rollout needs {machine.readable(needed)} of memory, and "
+            f"{machine.readable(available)} are available: make --rollout, --environments, "
+            "--units or --seeds smaller, --sequence-length longer, or use --gradient tbptt"
+        )
+
+
+def make_run_loop(run: Run) -> Loop:
+    """The loop that a run is, before its first frame."""
+    env: Any = envs.make(run.env, **run.env_settings)
+    if not envs.is_jax(env):
+        env = lambda: envs.make(run.env, **run.env_settings)  # noqa: E731 - one for every seed
+    where = env, run.seed_numbers, run.on_bad_input
+    if run.staleness is None:
+        return make_loop(run.agent, *where)
+    return MeasuredLoop(run.agent, *where, interval=run.staleness, mode=run.replay)
+
+
+# ---- running
+
+
+def train(
+    run: Run,
+    out: Path,
+    options: Options = Options(),
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    report: Callable[[Progress], None] = lambda progress: None,
+    stop: threading.Event | None = None,
+) -> tuple[dict[str, Any], Bins]:
+    """Run it, write it down, and return the summary and the curve.
+
+    ``stop`` ends the run after the frames under way; what was learned so far is still written.
+    """
+    prepare(run, out, options, overwrite=overwrite or resume)
+    if not resume:
+        for name in (CHECKPOINT, LAST_GOOD):
+            (out / name).unlink(missing_ok=True)
+        write_config(run, out, options)
+    training = _Training(run, out, options, resume)
+    if training.complete and (out / SUMMARY).exists():
+        return json.loads((out / SUMMARY).read_text()), training.bins  # nothing is left to do
+    rate = training.go(report, stop or threading.Event())
+    diverged = list(training.diverged.values())
+    summary = write_outcome(run, out, training.bins, training.frame, rate, diverged)
+    if len(diverged) == run.seeds:
+        raise Diverged(_how_it_diverged(out, diverged))
+    return summary, training.bins
+
+
+class _Training:
+    """A run under way."""
+
+    def __init__(self, run: Run, out: Path, options: Options, resume: bool):
+        self.run, self.out, self.options = run, out, options
+        self.loop, self.bins = make_run_loop(run), Bins(run.frames)
+        self.checkpoints = Checkpoints(out, run.seeds, options.checkpoint_seconds)
+        self.frame, self.diverged = 0, dict[int, Any]()
+        if resume:
+            self.frame, self.diverged = self.checkpoints.read(self.loop, self.bins)
+
+    @property
+    def complete(self) -> bool:
+        return self.frame == self.run.frames
+
+    @property
+    def alive(self) -> bool:
+        return len(self.diverged) < self.run.seeds
+
+    def go(self, report: Callable[[Progress], None], stop: threading.Event) -> float:
+        """To the end, or until told to stop; returns frames per second and seed."""
+        track = trackers.Trackers(
+            self.out,
+            title=self.run.title(),
+            config=config(self.run, self.options),
+            seeds=self.run.seed_numbers,
+            tensorboard=self.options.tensorboard,
+            wandb=self.options.wandb,
+            first_frame=self.frame,
+        )
+        if self.frame == 0:
+            self.loop.run(0)  # compiles
+        rate, first, started = 100.0, self.frame, time.perf_counter()
+        while not self.complete and self.alive and not stop.is_set():
+            rate = self._stretch(rate, track)
+            report(Progress(self.frame, self.bins.latest_return(), rate * self.run.seeds))
+            self.checkpoints.write_if_due(self.loop, self.bins, self.frame, self.diverged)
+        seconds = time.perf_counter() - started
+        track.close()
+        self.checkpoints.write(self.loop, self.bins, self.frame, self.diverged)
+        return (self.frame - first) / seconds
+
+    def _stretch(self, rate: float, track: trackers.Trackers) -> float:
+        """Some frames, at most to the end of a bin; returns their rate."""
+        frames = max(1, min(int(rate * SECONDS_PER_CALL), self.bins.room(self.frame)))
+        before = time.perf_counter()
+        statistics = self.loop.run(frames)
+        self.frame += frames
+        self.bins.put(self.frame, statistics)
+        rate = frames / (time.perf_counter() - before)
+        if found := self._newly_diverged(statistics):
+            self.checkpoints.keep_last_good()
+            self.diverged |= found
+        if self.bins.is_edge(self.frame):
+            track(self.frame, self.bins.latest())
+            self.loop.clear()
+        return rate
+
+    def _newly_diverged(self, statistics: EpisodeStatistics) -> dict[int, Any]:
+        """Seeds that have diverged since the last look: frame and network of each."""
+        found = {}
+        for i, count in enumerate(np.asarray(statistics.diverged)):
+            seed = self.run.seed_numbers[i]
+            if count and seed not in self.diverged:
+                networks = diverged_networks(self.loop.agent_state(), i)
+                first = self.frame - int(count) + 1
+                found[seed] = {"seed": seed, "frame": first, "networks": networks}
+        return found
+
+
+def diverged_networks(state: Any, i: int) -> list[str]:
+    """Which networks of seed ``i`` have a parameter that is not finite."""
+    parts = state._asdict().items() if hasattr(state, "_asdict") else ()
+    networks = {n: s.network if isinstance(s, Stream) else s for n, s in parts}
+
+    def diverged(network: Network) -> bool:
+        leaves = jax.tree.leaves(network)
+        return not all(bool(np.isfinite(np.asarray(leaf[i])).all()) for leaf in leaves)
+
+    return [name for name, n in networks.items() if isinstance(n, Network) and diverged(n)]
+
+
+def _how_it_diverged(out: Path, diverged: list[dict[str, Any]]) -> str:
+    def who(networks: list[str]) -> str:
+        return f" ({' and '.join(networks)})" if networks else ""
+
+    parts = [f"seed {s['seed']} at frame {s['frame']}{who(s['networks'])}" for s in diverged]
+    kept = " and ".join(n for n in (LAST_GOOD, CHECKPOINT) if (out / n).exists())
+    kept = f"the last good state is in {out}/{kept}" if kept else "there was no checkpoint yet"
+    return f"diverged: {', '.join(parts)}; {kept}; try a smaller step size"
+
+
+# ---- what came of it
+
+
+def write_outcome(
+    run: Run, out: Path, bins: Bins, frame: int, rate: float, diverged: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """``metrics.parquet``, ``curve.png`` and ``summary.json``; returns the summary."""
+    finals = bins.final_returns()
+    lost = {entry["seed"] for entry in diverged}
+    for i, seed in enumerate(run.seed_numbers):
+        if seed in lost and finals.size:
+            finals[i] = np.nan
+    ended = finals[np.isfinite(finals)]
+    summary = {
+        "final_return_iqm": number(float(iqm(ended))) if ended.size else None,
+        "final_return_standard_error": number(float(standard_error(ended))) if ended.size else None,
+        "final_return_per_seed": [number(value) for value in finals],
+        "frames_per_second": rate * run.seeds,
+        "frames": frame,
+        "seeds": run.seeds,
+        "complete": frame == run.frames,
+        "diverged": diverged,
+    }
+    write_table(out / METRICS, bins.table(run.seed_numbers))
+    if frame:
+        draw_curves(out / CURVE, {run.title(): curve(bins)}, run.title())
+    files.write_json(out / SUMMARY, summary)
+    return summary
+
+
+def shown(value: float | None) -> str:
+    """A return as a person reads it."""
+    return "-" if value is None or math.isnan(value) else f"{value:.3g}"

@@ -1,0 +1,124 @@
+"""The settings of a network, and how it is built from them (Appendix A)."""
+
+import math
+from collections.abc import Callable
+from dataclasses import InitVar, dataclass
+from typing import Any, get_args
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from rillax.cells import RTU, Cell, CellSettings, Defaults
+from rillax.layers import ACTIVATIONS, Activation, Block, sparse_linear
+from rillax.networks.network import Head, Network
+from rillax.utils.names import choose
+
+EncoderFactory = Callable[[PRNGKeyArray, tuple[int, ...]], Callable[[Array], Array]]
+"""(key, shape of an observation) -> a module from one observation to a vector."""
+
+
+class Brought(eqx.Module):
+    """A module that a user brings as encoder: its arrays are leaves, all else is static."""
+
+    arrays: Any
+    rest: Any = eqx.field(static=True)
+
+    def __init__(self, module: Callable[[Array], Array]):
+        self.arrays, self.rest = eqx.partition(module, eqx.is_inexact_array)
+
+    def __call__(self, x: Float[Array, "..."]) -> Float[Array, " inputs"]:
+        return eqx.combine(self.arrays, self.rest)(x)
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Every number of a network. ``build`` makes one.
+
+    A network has one recurrent layer or several, each given by the settings of its cell:
+
+    >>> Architecture(cell=RTU(units=32)) == Architecture(layers=(RTU(units=32),))
+    True
+    >>> len(Architecture(layers=(RTU(96), RTU(96))).layers)
+    2
+    """
+
+    layers: tuple[CellSettings, ...] = (RTU(),)
+    """The recurrent layers, from the encoder to the head."""
+    width: int = 64
+    """Units of the encoder and of the head's hidden layer."""
+    activation: Activation = "leaky_relu"
+    """Of encoder, head and cell."""
+    sparsity: float = 0.9
+    """Share of the weights of encoder and head that start at zero."""
+    reader_sparsity: float | None = None
+    """The same for the layer that reads the recurrence alone; as the others if not given."""
+    cell_step: float = 1.0
+    """Factor on the steps of the recurrent parameters."""
+    update_every: int = 1
+    """Change the recurrent parameters at every n-th update only."""
+    encoder: EncoderFactory | None = None
+    """A module of your own in the encoder's place."""
+    learn_encoder: bool = True
+    """Whether the encoder learns or stays as it was built."""
+    cell: InitVar[CellSettings | None] = None
+
+    def __post_init__(self, cell: CellSettings | None) -> None:
+        if cell is not None:
+            object.__setattr__(self, "layers", (cell,))
+        self._check_layers()
+        choose("activation", self.activation, get_args(Activation))
+        for name in ("width", "update_every"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("sparsity", "reader_sparsity"):
+            if not 0 <= (getattr(self, name) or 0) < 1:
+                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+        if self.cell_step < 0:
+            raise ValueError(f"cell_step must be at least 0, got {self.cell_step}")
+
+    def _check_layers(self) -> None:
+        if not isinstance(self.layers, tuple) or not self.layers:
+            raise ValueError(
+                f"layers must be a tuple of at least one cell's settings, got {self.layers!r}"
+            )
+        for layer in self.layers:
+            if not hasattr(layer, "build"):
+                raise ValueError(
+                    f"a recurrent layer is given by the settings of a cell, such as RTU(192), got "
+                    f"{layer!r}"
+                )
+
+    def build(self, key: PRNGKeyArray, observation_shape: tuple[int, ...], outputs: int) -> Network:
+        key_encoder, key_cell, key_hidden, key_out = jax.random.split(key, 4)
+        encoder = self._encoder(key_encoder, observation_shape)
+        layers = self._layers(key_cell, _output_size(encoder, observation_shape))
+        reader = self.sparsity if self.reader_sparsity is None else self.reader_sparsity
+        hidden = sparse_linear(layers[-1].features, self.width, reader, key=key_hidden)
+        out = sparse_linear(self.width, outputs, self.sparsity, key=key_out)
+        head = Head(Block(hidden, ACTIVATIONS[self.activation]), out)
+        return Network(encoder, layers, head, self.learn_encoder, self.update_every, self.cell_step)
+
+    def _encoder(self, key: PRNGKeyArray, shape: tuple[int, ...]) -> Callable[[Array], Array]:
+        if self.encoder is not None:
+            return Brought(self.encoder(key, shape))
+        linear = sparse_linear(math.prod(shape), self.width, self.sparsity, key=key)
+        return Block(linear, ACTIVATIONS[self.activation])
+
+    def _layers(self, key: PRNGKeyArray, inputs: int) -> tuple[Cell, ...]:
+        cells: list[Cell] = []
+        for i, settings in enumerate(self.layers):
+            # A single layer has the key itself: how many layers there are must not change it.
+            key_layer = key if i == 0 else jax.random.fold_in(key, i)
+            defaults = Defaults(self.activation, self.sparsity)
+            cells.append(settings.build(key_layer, inputs, defaults))
+            inputs = cells[-1].features
+        return tuple(cells)
+
+
+def _output_size(encoder: Callable[[Array], Array], shape: tuple[int, ...]) -> int:
+    out = jax.eval_shape(encoder, jax.ShapeDtypeStruct(shape, jnp.float32))
+    if len(out.shape) != 1:
+        raise ValueError(f"an encoder must return a vector, but this one returns shape {out.shape}")
+    return out.shape[0]

@@ -1,0 +1,122 @@
+"""Step-size rules as settings: what turns a gradient and a TD error into a step.
+
+A rule is a frozen dataclass. ``build(decay)`` makes the whole update of a network, an optax
+transformation with an eligibility trace inside. A rule of your own needs no more than that. QRC,
+whose direction is more than a trace, asks for ``scale_direction`` as well.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import jax
+import optax
+
+from rillax.updates.obgd import (
+    adaptive_obgd,
+    l1_norm,
+    obgd,
+    overshooting_bound,
+)
+from rillax.updates.traces import eligibility_trace
+
+Transformation: TypeAlias = optax.GradientTransformationExtraArgs
+
+
+class Rule(Protocol):
+    """The settings of a step-size rule."""
+
+    def build(self, decay: float) -> Transformation:
+        """``update(gradient, state, params, td_error=..., reset=...)`` gives the step to add."""
+        ...
+
+
+class DirectionRule(Rule, Protocol):
+    """A rule that can also scale a direction made elsewhere."""
+
+    def scale_direction(self) -> Transformation:
+        """``update(direction, state, params, td_error=..., trace=...)`` gives the step to add."""
+        ...
+
+
+@dataclass(frozen=True)
+class SGD:
+    """A fixed step size, the update clipped at a global norm if asked for."""
+
+    step_size: float = 1e-4
+    """The step size."""
+    clip: float | None = None
+    """Largest global norm of the whole update, before the step size; no limit if not given."""
+
+    def build(self, decay: float) -> Transformation:
+        def update(
+            trace: Any, state: optax.EmptyState, params: Any = None, *, td_error: Any, **_: Any
+        ) -> tuple[Any, optax.EmptyState]:
+            direction = jax.tree.map(lambda z: td_error * z, trace)
+            return self._step(direction), state
+
+        return optax.chain(eligibility_trace(decay), _stateless(update))
+
+    def scale_direction(self) -> Transformation:
+        return _stateless(lambda direction, state, params=None, **_: (self._step(direction), state))
+
+    def _step(self, direction: Any) -> Any:
+        if self.clip is not None:
+            direction = clip_by_norm(direction, self.clip)
+        return jax.tree.map(lambda d: self.step_size * d, direction)
+
+
+@dataclass(frozen=True)
+class ObGD:
+    """Overshooting-bounded gradient descent (Elsayed et al., 2024)."""
+
+    step_size: float = 1.0
+    """The largest step size."""
+    kappa: float = 2.0
+    """The bound: one step removes at most 1/kappa of the TD error."""
+
+    def build(self, decay: float) -> Transformation:
+        return obgd(self.step_size, self.kappa, decay)
+
+    def scale_direction(self) -> Transformation:
+        def update(
+            direction: Any,
+            state: optax.EmptyState,
+            params: Any = None,
+            *,
+            td_error: Any,
+            trace: Any,
+            **_: Any,
+        ) -> tuple[Any, optax.EmptyState]:
+            bound = overshooting_bound(self.step_size, self.kappa, td_error, l1_norm(trace))
+            return jax.tree.map(lambda d: bound * d, direction), state
+
+        return _stateless(update)
+
+
+@dataclass(frozen=True)
+class AdaptiveObGD:
+    """ObGD with the trace over the root of a running second moment (Elsayed et al., 2024)."""
+
+    step_size: float = 1.0
+    """The largest step size."""
+    kappa: float = 2.0
+    """The bound: one step removes at most 1/kappa of the TD error."""
+    beta: float = 0.999
+    """Decay of the second moment."""
+    epsilon: float = 1e-8
+    """Added to the second moment."""
+
+    def build(self, decay: float) -> Transformation:
+        return adaptive_obgd(self.step_size, self.kappa, decay, self.beta, self.epsilon)
+
+
+RULES: dict[str, Any] = {"sgd": SGD, "obgd": ObGD, "adaptive_obgd": AdaptiveObGD}
+"""Our rules, by the names that the command line has for them."""
+
+
+def clip_by_norm(tree: Any, norm: float) -> Any:
+    return optax.clip_by_global_norm(norm).update(tree, optax.EmptyState())[0]
+
+
+def _stateless(update: Any) -> Transformation:
+    return optax.GradientTransformationExtraArgs(lambda params: optax.EmptyState(), update)
