@@ -38,7 +38,7 @@ def test_the_papers_sizes_are_the_defaults():
     network = Architecture().build(jax.random.key(0), (3,), 2)
     assert network.encoder.linear.weight.shape == (64, 3)
     assert network.layers[0].B_real.shape == (192, 64)
-    assert network.head.block.linear.weight.shape == (64, 384)
+    assert network.head.blocks[0].linear.weight.shape == (64, 384)
     assert network.head.linear.weight.shape == (2, 64)
 
 
@@ -104,7 +104,7 @@ def test_wrong_settings_name_the_choices(wrong, message):
 
 def test_the_reader_of_the_cell_may_be_denser_than_the_rest():
     network = Architecture(reader_sparsity=0.0).build(jax.random.key(0), (3,), 2)
-    assert np.all(np.array(network.head.block.linear.weight) != 0)
+    assert np.all(np.array(network.head.blocks[0].linear.weight) != 0)
     zeros = np.sum(np.array(network.head.linear.weight) == 0, axis=1)
     assert set(zeros) == {math.ceil(0.9 * 64)}
     same = Architecture(reader_sparsity=0.9).build(jax.random.key(0), (3,), 2)
@@ -122,3 +122,56 @@ def test_recurrent_parameters_take_steps_of_their_own(step):
         assert was
         for a, b in zip(was, now, strict=True):
             np.testing.assert_allclose(b, a + share * 0.5, rtol=1e-6)
+
+
+def test_encoder_and_head_may_have_blocks_of_their_own():
+    network = Architecture(cell=RTU(5), encoder_widths=(7, 6), head_widths=(4, 3))
+    built = network.build(jax.random.key(0), (3,), 2)
+    assert [b.linear.weight.shape for b in built.encoder.blocks] == [(7, 3), (6, 7)]
+    assert built.layers[0].B_real.shape == (5, 6)
+    assert [b.linear.weight.shape for b in built.head.blocks] == [(4, 10), (3, 4)]
+    assert built.head.linear.weight.shape == (2, 3)
+    assert built.peek(jnp.ones(3), built.initial_memory()).shape == (2,)
+
+
+def test_a_head_may_read_the_recurrence_straight():
+    built = Architecture(cell=RTU(5), head_widths=(), reader_sparsity=0.5).build(
+        jax.random.key(0), (3,), 2
+    )
+    assert built.head.blocks == ()
+    assert built.head.linear.weight.shape == (2, 10)
+    assert set(np.sum(np.array(built.head.linear.weight) == 0, axis=1)) == {5}
+
+
+def test_a_blind_encoder_starts_without_inputs():
+    """ceil(0.9 fan-in) zeros, as the paper's code: of three inputs, all."""
+    built = Architecture(initialisation="sparse_blind").build(jax.random.key(0), (3,), 2)
+    assert np.all(np.array(built.encoder.linear.weight) == 0)
+    seeing = Architecture().build(jax.random.key(0), (3,), 2)
+    assert np.all(np.sum(np.array(seeing.encoder.linear.weight) != 0, axis=1) == 1)
+
+
+def test_orthogonal_layers_and_outputs():
+    network = Architecture(
+        cell=RTU(8), width=6, initialisation="orthogonal", layer_norm=False, head_layer_norm=False
+    )
+    built = network.build(jax.random.key(0), (3,), 2, output_gain=0.01)
+    encoder = np.array(built.encoder.linear.weight)
+    np.testing.assert_allclose(encoder.T @ encoder, 2 * np.eye(3), atol=1e-5)
+    out = np.array(built.head.linear.weight)
+    np.testing.assert_allclose(out @ out.T, 1e-4 * np.eye(2), atol=1e-9)
+    hidden = built.encoder(jnp.ones(3))
+    np.testing.assert_allclose(hidden, jax.nn.leaky_relu(encoder @ np.ones(3)), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"encoder_widths": ()}, "at least one block"),
+        ({"head_widths": (4, 0)}, "head_widths must be at least 1 each"),
+        ({"initialisation": "zeros"}, "choose from: sparse, sparse_blind, orthogonal"),
+    ],
+)
+def test_wrong_blocks_are_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        Architecture(**wrong)

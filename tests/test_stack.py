@@ -124,6 +124,7 @@ def test_every_agent_takes_a_stack(agent):
     assert int(statistics.diverged[0]) == 0
 
 
+@pytest.mark.slow
 def test_staleness_is_measured_layer_by_layer():
     env = MemoryChain(5)
     agent = Recorded(QRC(network=Architecture(layers=(RTU(3), RTU(2)), width=4), q=SGD(1e-2)), 6)

@@ -1,11 +1,12 @@
 """Policies: a distribution over actions, made of what an actor's network puts out."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from rillax import spaces
 from rillax.networks import pick
 
 
@@ -44,6 +45,27 @@ class Gaussian(NamedTuple):
 
 
 Policy = Softmax | Gaussian
+
+
+class Actions(NamedTuple):
+    """What an actor needs to know of the actions it may take."""
+
+    outputs: int
+    """Of its network."""
+    log_deviation: Float[Array, " actions"] | None
+    """None for discrete actions."""
+    bounds: tuple[Array, Array] | None
+    """What a continuous action is clipped to, for the environment."""
+    first: Array
+    """An action before there has been any."""
+
+
+def actions_of(space: Any) -> Actions:
+    if spaces.is_discrete(space):
+        return Actions(spaces.action_count(space), None, None, jnp.int32(0))
+    bounds = spaces.action_bounds(space)
+    outputs = bounds[0].size
+    return Actions(outputs, jnp.zeros(outputs), bounds, jnp.zeros(outputs))
 
 
 def make_policy(out: Float[Array, " outputs"], log_deviation: Array | None) -> Policy:

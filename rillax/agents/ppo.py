@@ -25,34 +25,20 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from rillax import networks, normalisation, spaces
-from rillax.agents.policies import clip_action, make_policy
+from rillax.agents import senses
+from rillax.agents.advantages import (
+    Sample,
+    generalised_advantage,
+    policy_loss,
+    td_error,
+    value_loss,
+)
+from rillax.agents.policies import actions_of, clip_action, make_policy
 from rillax.cells import recall
-from rillax.networks import Architecture, Network, hiddens, split
+from rillax.networks import Architecture, Network, split
+from rillax.networks.sequences import along, hidden_alone, move, read, where
 
 Metrics = dict[str, Float[Array, ""]]
-
-
-class Sample(NamedTuple):
-    """One step in one environment. A rollout holds them with leading axes (steps, N)."""
-
-    observation: Float[Array, "..."]
-    """o_t as the networks saw it."""
-    action: Array
-    """a_t as it was sampled, before any clipping."""
-    log_probability: Float[Array, ""]
-    value: Float[Array, ""]
-    fresh: Bool[Array, ""]
-    """An episode begins: memory is blank before o_t."""
-    seen: Bool[Array, ""]
-    """Whether o_t entered memory; one that is not finite does not."""
-    reward: Float[Array, ""]
-    """r_t after scaling."""
-    next_value: Float[Array, ""]
-    """v(o_{t+1}) by a peek, so that the last observation of an episode has a value too."""
-    terminated: Bool[Array, ""]
-    done: Bool[Array, ""]
-    usable: Bool[Array, ""]
-    """Whether the transition is to be learned from."""
 
 
 class Memories(NamedTuple):
@@ -92,6 +78,8 @@ class PPOState(NamedTuple):
     now: Memories
     """Hidden states alone: acting needs no more."""
     fresh: Bool[Array, " N"]
+    added: Float[Array, "N added"] | None
+    """The last actions and rewards, where they are appended to the next observations."""
     sample: Sample
     """The step under way."""
     entropy: Float[Array, " N"]
@@ -113,7 +101,7 @@ class PPO:
 
     learns_from: ClassVar[Literal["steps", "rollouts"]] = "rollouts"
     acting_fields: ClassVar[tuple[str, ...]] = (
-        *("now", "fresh", "sample", "entropy", "observations", "rewards", "key"),
+        *("now", "fresh", "added", "sample", "entropy", "observations", "rewards", "key"),
     )
     """The fields of the state that ``act`` and ``record`` change; they are small."""
     update_fields: ClassVar[tuple[str, ...]] = ("optimiser", "start", "updates")
@@ -145,6 +133,14 @@ class PPO:
     """Let the step size fall to zero over so many frames."""
     max_gradient_norm: float = 0.5
     """Of actor and critic together."""
+    actor_gain: float | None = None
+    """Start the actor's output layer orthogonal, with this gain; as the others if not given."""
+    critic_gain: float | None = None
+    """Start the critic's output layer orthogonal, with this gain; as the others if not given."""
+    previous_action: bool = False
+    """Append the last action to what the networks take in (one-hot if discrete)."""
+    previous_reward: bool = False
+    """Append the last reward, as it is scaled, to what the networks take in."""
     normalise_observations: bool = True
     normalise_rewards: bool = True
     normalise_advantages: bool = True
@@ -193,19 +189,15 @@ class PPO:
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> PPOState:
         key, key_actor, key_critic = jax.random.split(key, 3)
         shape = spaces.observation_shape(observation_space)
-        if spaces.is_discrete(action_space):
-            outputs, log_deviation, bounds = spaces.action_count(action_space), None, None
-            action: Array = jnp.int32(0)
-        else:
-            bounds = spaces.action_bounds(action_space)
-            outputs, log_deviation = bounds[0].size, jnp.zeros(bounds[0].size)
-            action = jnp.zeros(outputs)
-        actor = self.network.build(key_actor, shape, outputs)
-        critic = self.network.build(key_critic, shape, 1)
+        outputs, log_deviation, bounds, action = actions_of(action_space)
+        added = senses.nothing(action_space, self.previous_action, self.previous_reward)
+        inputs = senses.input_shape(shape, added)
+        actor = self.network.build(key_actor, inputs, outputs, self.actor_gain)
+        critic = self.network.build(key_critic, inputs, 1, self.critic_gain)
         learns = Parameters(split(actor)[0], log_deviation, split(critic)[0])
         no, number = jnp.bool_(False), jnp.zeros(())
         sample = Sample(
-            *(jnp.zeros(shape), action, number, number, no, no, number, number, no, no, no)
+            *(jnp.zeros(inputs), action, number, number, no, no, number, number, no, no, no)
         )
         start = self._for_each(Memories(actor.initial_memory(), critic.initial_memory()))
         return PPOState(
@@ -216,6 +208,7 @@ class PPO:
             start=start,
             now=_hidden_alone(start),
             fresh=self._for_each(jnp.bool_(True)),
+            added=self._for_each(added),
             sample=self._for_each(sample),
             entropy=self._for_each(number),
             bounds=bounds,
@@ -242,13 +235,13 @@ class PPO:
             seen = jnp.ones(self.environments, bool)
         key, *keys = jax.random.split(state.key, 1 + self.environments)
         encoded = self._encode(state, observation)
-        observed, observations = self._observe(state, encoded, seen)
+        observed, observations = self._observe(state, encoded, seen, state.added)
 
         def one(key: Any, now: Memories, last: Array, o: Array, fresh: Array, seen: Array) -> Any:
             now = _move(state.actor, state.critic, now, o, fresh, seen)
-            policy = make_policy(_read(state.actor, now.actor), state.log_deviation)
+            policy = make_policy(read(state.actor, now.actor), state.log_deviation)
             action = jnp.where(seen, policy.sample(key), last)
-            value = _read(state.critic, now.critic)[0]
+            value = read(state.critic, now.critic)[0]
             return now, action, policy.log_probability(action), value, policy.entropy()
 
         now, action, log_probability, value, entropy = jax.vmap(one)(
@@ -270,9 +263,7 @@ class PPO:
             observations=observations,
             key=key,
         )
-        if state.bounds is None:
-            return state, action
-        return state, jax.vmap(clip_action, (0, None))(action, state.bounds)
+        return state, self._taken(state)
 
     def record(
         self,
@@ -289,7 +280,9 @@ class PPO:
         usable = usable & state.sample.seen
         done = terminated | truncated
         reward, rewards = self._scale(state.rewards, reward, done, usable)
-        peeked, _ = self._observe(state, self._encode(state, next_observation), usable)
+        added = self._added(state, reward)
+        encoded = self._encode(state, next_observation)
+        peeked, _ = self._observe(state, encoded, usable, added)
 
         def peek(now: networks.Memories, o: Array) -> Array:
             return state.critic.peek(o, now)[0]
@@ -301,7 +294,12 @@ class PPO:
             done=done,
             usable=usable,
         )
-        state = state._replace(fresh=state.fresh | done, rewards=rewards, sample=sample)
+        state = state._replace(
+            fresh=state.fresh | done,
+            added=None if added is None else jax.vmap(senses.at_next)(added, done),
+            rewards=rewards,
+            sample=sample,
+        )
         measured = {
             "td_error": td_error(sample, self.discount),
             "value": sample.value,
@@ -312,22 +310,44 @@ class PPO:
         return state, sample, metrics
 
     def _encode(self, state: PPOState, observation: Array) -> Array:
-        shape = state.sample.observation.shape[1:]
+        shape = state.observations.mean.shape
         return jax.vmap(lambda o: spaces.encode(o, shape))(observation)
 
+    def _taken(self, state: PPOState) -> Array:
+        """The last actions as the environments take them."""
+        actions = state.sample.action
+        if state.bounds is None:
+            return actions
+        return jax.vmap(clip_action, (0, None))(actions, state.bounds)
+
+    def _added(self, state: PPOState, reward: Array) -> Array | None:
+        if state.added is None:
+            return None
+
+        def one(added: Array, action: Array, reward: Array) -> Array | None:
+            return senses.of(added, action, reward, self.previous_reward)
+
+        return jax.vmap(one)(state.added, self._taken(state), reward)
+
     def _observe(
-        self, state: PPOState, observation: Array, counts: Bool[Array, " N"]
+        self,
+        state: PPOState,
+        observation: Array,
+        counts: Bool[Array, " N"],
+        added: Array | None,
     ) -> tuple[Array, normalisation.Running]:
         """Observations as networks see them, after all that count have been counted."""
         running = state.observations
+        join = jax.vmap(senses.join, (0, None if added is None else 0))
         if not self.normalise_observations:
-            return observation, running
+            return join(observation, added), running
 
         def count(running: normalisation.Running, x: tuple[Array, Array]) -> Any:
-            return _where(x[1], normalisation.update(running, x[0]), running), None
+            return where(x[1], normalisation.update(running, x[0]), running), None
 
         running, _ = jax.lax.scan(count, running, (observation, counts))
-        return jax.vmap(normalisation.normalise, (None, 0))(running, observation), running
+        seen = jax.vmap(normalisation.normalise, (None, 0))(running, observation)
+        return join(seen, added), running
 
     def _scale(
         self, scale: normalisation.RewardScale, reward: Array, done: Array, usable: Array
@@ -342,7 +362,7 @@ class PPO:
                 self.normalise_rewards,
             )
             carried = jnp.where(usable, after.discounted_return, jnp.where(done, 0.0, before))
-            return _where(usable, after.running, running), (scaled, carried)
+            return where(usable, after.running, running), (scaled, carried)
 
         each = (scale.discounted_return, reward, done, usable)
         running, (scaled, returns) = jax.lax.scan(one, scale.running, each)
@@ -477,99 +497,14 @@ class PPO:
         return self.step_size * jnp.maximum(0.0, 1 - updates * (self.frames / self.anneal_frames))
 
 
-def td_error(sample: Sample, discount: float) -> Float[Array, "..."]:
-    """Delta; a time limit is no termination, and still bootstraps."""
-    return sample.reward + discount * ~sample.terminated * sample.next_value - sample.value
-
-
-def generalised_advantage(
-    rollout: Sample, discount: float, decay: float
-) -> Float[Array, "steps N"]:
-    """GAE(lambda) (Schulman et al., 2016): the sum is cut wherever an episode ends.
-
-    It is cut as well where a transition is not usable, whose own advantage is zero.
-    """
-    carries = discount * decay * ~rollout.done
-
-    def back(later: Array, x: tuple[Array, ...]) -> tuple[Array, Array]:
-        delta, carry, usable = x
-        advantage = jnp.where(usable, delta + carry * later, 0.0)
-        return advantage, advantage
-
-    delta = td_error(rollout, discount)
-    xs = (delta, carries, rollout.usable)
-    return jax.lax.scan(back, jnp.zeros_like(delta[0]), xs, reverse=True)[1]
-
-
-def policy_loss(ratio: Array, advantage: Array, clip: float) -> Float[Array, "..."]:
-    """The clipped surrogate (Schulman et al., 2017, equation 7), to be made small."""
-    return -jnp.minimum(ratio * advantage, jnp.clip(ratio, 1 - clip, 1 + clip) * advantage)
-
-
-def value_loss(value: Array, target: Array, old: Array, clip: float | None) -> Float[Array, "..."]:
-    """Half the squared error, or the larger of it and that of a value kept close to the old one."""
-    error = jnp.square(value - target)
-    if clip is not None:
-        near = old + jnp.clip(value - old, -clip, clip)
-        error = jnp.maximum(error, jnp.square(near - target))
-    return error / 2
-
-
-def along(
-    network: Network,
-    hidden: Any,
-    observation: Float[Array, "length ..."],
-    fresh: Bool[Array, " length"],
-    seen: Bool[Array, " length"],
-) -> Float[Array, "length outputs"]:
-    """What a network puts out along a sequence before which its states were ``hidden``."""
-
-    def step(hidden: Any, inputs: tuple[Array, Array, Array]) -> Any:
-        x, fresh, seen = inputs
-        after = []
-        for cell, state in zip(network.layers, hidden, strict=True):
-            before = _where(fresh, cell.initial_hidden(), state)
-            after.append(_where(seen, cell.step(before, x), before))
-            x = cell.read(after[-1])
-        return tuple(after), tuple(after)
-
-    inputs = (jax.vmap(network.encoder)(observation), fresh, seen)
-    _, hidden = jax.lax.scan(step, hidden, inputs)
-    return jax.vmap(network.output)(hidden)
-
-
 def _move(
     actor: Network, critic: Network, memories: Memories, o: Array, fresh: Array, seen: Array
 ) -> Memories:
-    """Both memories after one more observation, with or without sensitivities."""
-
-    def one(network: Network, memory: networks.Memories) -> networks.Memories:
-        before = _blank_if(fresh, network, memory)
-        return _where(seen, network.advance(before, o), before)
-
-    return Memories(one(actor, memories.actor), one(critic, memories.critic))
-
-
-def _blank_if(
-    fresh: Bool[Array, ""], network: Network, memory: networks.Memories
-) -> networks.Memories:
-    blank = tuple(
-        new if old.sensitivity is not None else new._replace(sensitivity=None)
-        for new, old in zip(network.initial_memory(), memory, strict=True)
+    """Both memories after one more observation."""
+    return Memories(
+        move(actor, memories.actor, o, fresh, seen), move(critic, memories.critic, o, fresh, seen)
     )
-    return _where(fresh, blank, memory)
-
-
-def _read(network: Network, memory: networks.Memories) -> Float[Array, " outputs"]:
-    return network.output(hiddens(memory))
 
 
 def _hidden_alone(memories: Memories) -> Memories:
-    def alone(layers: networks.Memories) -> networks.Memories:
-        return tuple(memory._replace(sensitivity=None) for memory in layers)
-
-    return Memories(alone(memories.actor), alone(memories.critic))
-
-
-def _where(condition: Bool[Array, ""], yes: Any, no: Any) -> Any:
-    return jax.tree.map(lambda y, n: jnp.where(condition, y, n), yes, no)
+    return Memories(*map(hidden_alone, memories))

@@ -23,6 +23,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from rillax import normalisation, spaces
 from rillax._jax.kernels import after
+from rillax.agents import senses
 from rillax.networks import Architecture, Network, Stream, advance, learn, pick, split, start
 from rillax.updates import (
     SGD,
@@ -49,6 +50,8 @@ class QRCState(NamedTuple):
     """The episode is over: memory starts blank when the next observation comes."""
     observation: Float[Array, "..."]
     """o_t as the networks saw it."""
+    added: Float[Array, " added"] | None
+    """The last action and reward, where they are appended to the next observation."""
     action: Int[Array, ""]
     greedy: Bool[Array, ""]
     observations: normalisation.Running
@@ -90,6 +93,10 @@ class QRC:
     """Frames over which epsilon falls, in a straight line."""
     clip_gradients: float | None = None
     """Largest global norm of each per-step gradient, before it is traced; no limit if not given."""
+    previous_action: bool = False
+    """Append the last action to what the networks take in (one-hot if discrete)."""
+    previous_reward: bool = False
+    """Append the last reward, as it is scaled, to what the networks take in."""
     normalise_observations: bool = True
     """Whether observations are normalised by running statistics."""
     normalise_rewards: bool = True
@@ -107,8 +114,10 @@ class QRC:
         key, key_q, key_h = jax.random.split(key, 3)
         shape = spaces.observation_shape(observation_space)
         actions = spaces.action_count(action_space)
-        q = self.network.build(key_q, shape, actions)
-        h = self.network.build(key_h, shape, actions)
+        added = senses.nothing(action_space, self.previous_action, self.previous_reward)
+        inputs = senses.input_shape(shape, added)
+        q = self.network.build(key_q, inputs, actions)
+        h = self.network.build(key_h, inputs, actions)
         q_learns, h_learns = split(q)[0], split(h)[0]
         traced = _Traced(q_learns, h_learns, jnp.zeros(()))
         return QRCState(
@@ -118,7 +127,8 @@ class QRC:
             q_rule=self.q.scale_direction().init(q_learns),
             h_rule=self.h.scale_direction().init(h_learns),
             fresh=jnp.bool_(False),
-            observation=jnp.zeros(shape),
+            observation=jnp.zeros(inputs),
+            added=added,
             action=jnp.int32(0),
             greedy=jnp.bool_(True),
             observations=normalisation.start(shape),
@@ -130,7 +140,7 @@ class QRC:
     def act(self, state: QRCState, observation: Array) -> tuple[QRCState, Int[Array, ""]]:
         """Take in o_t, move both memories, and choose a_t epsilon-greedily."""
         key, key_action = jax.random.split(state.key)
-        seen, observations = self._observe(state, observation)
+        seen, observations = self._observe(state, observation, state.added)
         q, h = (advance(stream, seen, state.fresh) for stream in (state.q, state.h))
         values = q.network(seen, q.previous, q.memory)
         explore, which = jax.random.uniform(key_action, (2,))
@@ -162,7 +172,8 @@ class QRC:
         reward, rewards = normalisation.scale_reward(
             state.rewards, reward, self.discount, done, self.normalise_rewards
         )
-        seen_next, _ = self._observe(state, next_observation)
+        added = senses.of(state.added, state.action, reward, self.previous_reward)
+        seen_next, _ = self._observe(state, next_observation, added)
         q_learns, q_frozen = split(state.q.network)
         h_learns, h_frozen = split(state.h.network)
 
@@ -186,19 +197,8 @@ class QRC:
             _Traced(grad_q, grad_h, h), state.traces, reset=done | ~state.greedy
         )
         error = after(td_error, (grad_q, grad_h, grad_next))
-        # - h grad q - z_h grad delta, with grad delta = discount grad_next - grad_q.
-        direction_q = jax.tree.map(
-            lambda z_w, g, g_next: error * z_w + (z.value - h) * g - z.value * discount * g_next,
-            z.q,
-            grad_q,
-            grad_next,
-        )
-        direction_h = jax.tree.map(
-            lambda z_theta, g, theta: error * z_theta - h * g - self.regularisation * theta,
-            z.h,
-            grad_h,
-            h_learns,
-        )
+        direction_q = _direction_q(error, z, h, discount, grad_q, grad_next)
+        direction_h = _direction_h(error, z, h, self.regularisation, grad_h, h_learns)
         q_update, q_rule = self.q.scale_direction().update(
             direction_q, state.q_rule, q_learns, td_error=td_error, trace=z.q
         )
@@ -212,6 +212,7 @@ class QRC:
             q_rule=q_rule,
             h_rule=h_rule,
             fresh=done,
+            added=senses.at_next(added, done),
             rewards=rewards,
             step=state.step + 1,
         )
@@ -219,7 +220,11 @@ class QRC:
 
     def skip(self, state: QRCState, done: Array) -> QRCState:
         """Let a transition go by unlearned; memory is kept, unless the episode ended with it."""
-        return state._replace(fresh=state.fresh | done, traces=cut_traces(state.traces, done))
+        return state._replace(
+            fresh=state.fresh | done,
+            added=senses.at_next(state.added, done),
+            traces=cut_traces(state.traces, done),
+        )
 
     def epsilon(self, step: Int[Array, ""]) -> Float[Array, ""]:
         schedule = optax.linear_schedule(self.epsilon_start, self.epsilon_end, self.epsilon_frames)
@@ -228,10 +233,36 @@ class QRC:
     def _trace(self) -> optax.GradientTransformationExtraArgs:
         return eligibility_trace(self.discount * self.trace_decay)
 
-    def _observe(self, state: QRCState, observation: Array) -> tuple[Array, normalisation.Running]:
-        encoded = spaces.encode(observation, state.observation.shape)
-        return normalisation.observe(state.observations, encoded, self.normalise_observations)
+    def _observe(
+        self, state: QRCState, observation: Array, added: Array | None
+    ) -> tuple[Array, normalisation.Running]:
+        encoded = spaces.encode(observation, state.observations.mean.shape)
+        seen, running = normalisation.observe(
+            state.observations, encoded, self.normalise_observations
+        )
+        return senses.join(seen, added), running
 
     def _clip_gradient(self, gradient: Network) -> Network:
         limit = self.clip_gradients
         return gradient if limit is None else clip_by_norm(gradient, limit)
+
+
+def _direction_q(
+    error: Array, z: _Traced, h: Array, discount: Array, grad_q: Network, grad_next: Network
+) -> Network:
+    """Delta w: - h grad q - z_h grad delta, with grad delta = discount grad_next - grad_q."""
+    return jax.tree.map(
+        lambda z_w, g, g_next: error * z_w + (z.value - h) * g - z.value * discount * g_next,
+        z.q,
+        grad_q,
+        grad_next,
+    )
+
+
+def _direction_h(
+    error: Array, z: _Traced, h: Array, beta: float, grad_h: Network, learns: Network
+) -> Network:
+    """Delta theta."""
+    return jax.tree.map(
+        lambda z_theta, g, theta: error * z_theta - h * g - beta * theta, z.h, grad_h, learns
+    )

@@ -20,7 +20,8 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from rillax import normalisation, spaces
-from rillax.agents.policies import clip_action, make_policy
+from rillax.agents import senses
+from rillax.agents.policies import actions_of, clip_action, make_policy
 from rillax.networks import Architecture, Network, Stream, advance, learn, split, start
 from rillax.updates import ObGD, Rule, cut_traces
 
@@ -47,6 +48,8 @@ class StreamACState(NamedTuple):
     """The episode is over: memory starts blank when the next observation comes."""
     observation: Float[Array, "..."]
     """o_t as the networks saw it."""
+    added: Float[Array, " added"] | None
+    """The last action and reward, where they are appended to the next observation."""
     action: Array
     """a_t as it was sampled, before any clipping."""
     bounds: tuple[Array, Array] | None
@@ -74,6 +77,14 @@ class StreamAC:
     """The step-size rule of the actor."""
     critic: Rule = ObGD(kappa=2.0)
     """The step-size rule of the critic."""
+    actor_gain: float | None = None
+    """Start the actor's output layer orthogonal, with this gain; as the others if not given."""
+    critic_gain: float | None = None
+    """Start the critic's output layer orthogonal, with this gain; as the others if not given."""
+    previous_action: bool = False
+    """Append the last action to what the networks take in (one-hot if discrete)."""
+    previous_reward: bool = False
+    """Append the last reward, as it is scaled, to what the networks take in."""
     normalise_observations: bool = True
     """Whether observations are normalised by running statistics."""
     normalise_rewards: bool = True
@@ -82,15 +93,11 @@ class StreamAC:
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> StreamACState:
         key, key_actor, key_critic = jax.random.split(key, 3)
         shape = spaces.observation_shape(observation_space)
-        if spaces.is_discrete(action_space):
-            outputs, log_deviation, bounds = spaces.action_count(action_space), None, None
-            action: Array = jnp.int32(0)
-        else:
-            bounds = spaces.action_bounds(action_space)
-            outputs, log_deviation = bounds[0].size, jnp.zeros(bounds[0].size)
-            action = jnp.zeros(outputs)
-        actor = self.network.build(key_actor, shape, outputs)
-        critic = self.network.build(key_critic, shape, 1)
+        outputs, log_deviation, bounds, action = actions_of(action_space)
+        added = senses.nothing(action_space, self.previous_action, self.previous_reward)
+        inputs = senses.input_shape(shape, added)
+        actor = self.network.build(key_actor, inputs, outputs, self.actor_gain)
+        critic = self.network.build(key_critic, inputs, 1, self.critic_gain)
         return StreamACState(
             actor=start(actor),
             log_deviation=log_deviation,
@@ -98,7 +105,8 @@ class StreamAC:
             actor_optimiser=self._actor().init(ActorParameters(split(actor)[0], log_deviation)),
             critic_optimiser=self._critic().init(split(critic)[0]),
             fresh=jnp.bool_(False),
-            observation=jnp.zeros(shape),
+            observation=jnp.zeros(inputs),
+            added=added,
             action=action,
             bounds=bounds,
             observations=normalisation.start(shape),
@@ -110,7 +118,7 @@ class StreamAC:
     def act(self, state: StreamACState, observation: Array) -> tuple[StreamACState, Array]:
         """Take in o_t, move both memories, and sample a_t."""
         key, key_action = jax.random.split(state.key)
-        seen, observations = self._observe(state, observation)
+        seen, observations = self._observe(state, observation, state.added)
         actor = advance(state.actor, seen, state.fresh)
         critic = advance(state.critic, seen, state.fresh)
         policy = make_policy(actor.network(seen, actor.previous, actor.memory), state.log_deviation)
@@ -124,7 +132,11 @@ class StreamAC:
             observations=observations,
             key=key,
         )
-        return state, action if state.bounds is None else clip_action(action, state.bounds)
+        return state, self._taken(state)
+
+    def _taken(self, state: StreamACState) -> Array:
+        """The last action as the environment takes it."""
+        return state.action if state.bounds is None else clip_action(state.action, state.bounds)
 
     def learn(
         self,
@@ -139,7 +151,8 @@ class StreamAC:
         reward, rewards = normalisation.scale_reward(
             state.rewards, reward, self.discount, done, self.normalise_rewards
         )
-        seen_next, _ = self._observe(state, next_observation)
+        added = senses.of(state.added, self._taken(state), reward, self.previous_reward)
+        seen_next, _ = self._observe(state, next_observation, added)
         actor_learns, actor_frozen = split(state.actor.network)
         critic_learns, critic_frozen = split(state.critic.network)
         theta = ActorParameters(actor_learns, state.log_deviation)
@@ -175,6 +188,7 @@ class StreamAC:
             actor_optimiser=actor_optimiser,
             critic_optimiser=critic_optimiser,
             fresh=done,
+            added=senses.at_next(added, done),
             rewards=rewards,
             step=state.step + 1,
         )
@@ -184,13 +198,19 @@ class StreamAC:
         """Let a transition go by unlearned; memory is kept, unless the episode ended with it."""
         return state._replace(
             fresh=state.fresh | done,
+            added=senses.at_next(state.added, done),
             actor_optimiser=cut_traces(state.actor_optimiser, done),
             critic_optimiser=cut_traces(state.critic_optimiser, done),
         )
 
-    def _observe(self, state: StreamACState, observation: Array) -> tuple[Array, Any]:
-        encoded = spaces.encode(observation, state.observation.shape)
-        return normalisation.observe(state.observations, encoded, self.normalise_observations)
+    def _observe(
+        self, state: StreamACState, observation: Array, added: Array | None
+    ) -> tuple[Array, normalisation.Running]:
+        encoded = spaces.encode(observation, state.observations.mean.shape)
+        seen, running = normalisation.observe(
+            state.observations, encoded, self.normalise_observations
+        )
+        return senses.join(seen, added), running
 
     def _actor(self) -> optax.GradientTransformationExtraArgs:
         return self.actor.build(self.discount * self.trace_decay)

@@ -82,8 +82,8 @@ class LSTMCell(DenseCell):
 
 
 @dataclass(frozen=True)
-class GRU:
-    """The settings of a gated recurrent unit."""
+class _Dense:
+    """What the settings of both have in common."""
 
     units: int = 192
     """How many units."""
@@ -92,22 +92,19 @@ class GRU:
 
     def __post_init__(self) -> None:
         check_recurrent(self.units, self.gradient)
+
+
+@dataclass(frozen=True)
+class GRU(_Dense):
+    """The settings of a gated recurrent unit."""
 
     def build(self, key: PRNGKeyArray, inputs: int, defaults: Defaults = Defaults()) -> GRUCell:
         return GRUCell(eqx.nn.GRUCell(inputs, self.units, key=key), gradient=self.gradient)
 
 
 @dataclass(frozen=True)
-class LSTM:
+class LSTM(_Dense):
     """The settings of a long short-term memory."""
-
-    units: int = 192
-    """How many units."""
-    gradient: Gradient = "rtrl"
-    """How credit reaches the past: exactly (rtrl, at O(n^4)), or through one step (tbptt)."""
-
-    def __post_init__(self) -> None:
-        check_recurrent(self.units, self.gradient)
 
     def build(self, key: PRNGKeyArray, inputs: int, defaults: Defaults = Defaults()) -> LSTMCell:
         return LSTMCell(eqx.nn.LSTMCell(inputs, self.units, key=key), gradient=self.gradient)

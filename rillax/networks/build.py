@@ -11,7 +11,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from rillax.cells import RTU, Cell, CellSettings, Defaults
-from rillax.layers import ACTIVATIONS, Activation, Block, sparse_linear
+from rillax.layers import (
+    ACTIVATIONS,
+    Activation,
+    Block,
+    Blocks,
+    Initialisation,
+    linear,
+    orthogonal_linear,
+)
 from rillax.networks.network import Head, Network
 from rillax.utils.names import choose
 
@@ -48,8 +56,18 @@ class Architecture:
     """The recurrent layers, from the encoder to the head."""
     width: int = 64
     """Units of the encoder and of the head's hidden layer."""
+    encoder_widths: tuple[int, ...] | None = None
+    """Units of each block of the encoder; one block of ``width`` if not given."""
+    head_widths: tuple[int, ...] | None = None
+    """Units of each hidden block of the head; one of ``width`` if not given."""
     activation: Activation = "leaky_relu"
     """Of encoder, head and cell."""
+    initialisation: Initialisation = "sparse"
+    """How the dense layers start: sparse, sparse where a unit may be blind, or orthogonal."""
+    layer_norm: bool = True
+    """Whether the encoder's blocks have a LayerNorm."""
+    head_layer_norm: bool = True
+    """Whether the head's hidden blocks have a LayerNorm."""
     sparsity: float = 0.9
     """Share of the weights of encoder and head that start at zero."""
     reader_sparsity: float | None = None
@@ -69,6 +87,12 @@ class Architecture:
             object.__setattr__(self, "layers", (cell,))
         self._check_layers()
         choose("activation", self.activation, get_args(Activation))
+        choose("initialisation", self.initialisation, get_args(Initialisation))
+        if self.encoder_widths == ():
+            raise ValueError("encoder_widths must name at least one block, got none")
+        for name in ("encoder_widths", "head_widths"):
+            if any(width < 1 for width in getattr(self, name) or ()):
+                raise ValueError(f"{name} must be at least 1 each, got {getattr(self, name)}")
         for name in ("width", "update_every"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -90,21 +114,54 @@ class Architecture:
                     f"{layer!r}"
                 )
 
-    def build(self, key: PRNGKeyArray, observation_shape: tuple[int, ...], outputs: int) -> Network:
+    def build(
+        self,
+        key: PRNGKeyArray,
+        observation_shape: tuple[int, ...],
+        outputs: int,
+        output_gain: float | None = None,
+    ) -> Network:
+        """A network; with ``output_gain`` its last layer starts orthogonal, times that."""
         key_encoder, key_cell, key_hidden, key_out = jax.random.split(key, 4)
         encoder = self._encoder(key_encoder, observation_shape)
         layers = self._layers(key_cell, _output_size(encoder, observation_shape))
+        features = layers[-1].features
+        widths = (self.width,) if self.head_widths is None else self.head_widths
         reader = self.sparsity if self.reader_sparsity is None else self.reader_sparsity
-        hidden = sparse_linear(layers[-1].features, self.width, reader, key=key_hidden)
-        out = sparse_linear(self.width, outputs, self.sparsity, key=key_out)
-        head = Head(Block(hidden, ACTIVATIONS[self.activation]), out)
+        blocks = self._blocks(key_hidden, features, widths, reader, self.head_layer_norm)
+        last = blocks[-1].linear.out_features if blocks else features
+        sparsity = self.sparsity if blocks else reader
+        if output_gain is None:
+            out = linear(int(last), outputs, sparsity, self.initialisation, key=key_out)
+        else:
+            out = orthogonal_linear(int(last), outputs, output_gain, key=key_out)
+        head = Head(blocks, out)
         return Network(encoder, layers, head, self.learn_encoder, self.update_every, self.cell_step)
 
     def _encoder(self, key: PRNGKeyArray, shape: tuple[int, ...]) -> Callable[[Array], Array]:
         if self.encoder is not None:
             return Brought(self.encoder(key, shape))
-        linear = sparse_linear(math.prod(shape), self.width, self.sparsity, key=key)
-        return Block(linear, ACTIVATIONS[self.activation])
+        widths = self.encoder_widths or (self.width,)
+        blocks = self._blocks(key, math.prod(shape), widths, self.sparsity, self.layer_norm)
+        return blocks[0] if len(blocks) == 1 else Blocks(blocks)
+
+    def _blocks(
+        self,
+        key: PRNGKeyArray,
+        inputs: int,
+        widths: tuple[int, ...],
+        sparsity: float,
+        norm: bool,
+    ) -> tuple[Block, ...]:
+        """Blocks in a row; ``sparsity`` is that of the first, which reads what comes in."""
+        blocks = []
+        for i, width in enumerate(widths):
+            key_block = key if i == 0 else jax.random.fold_in(key, i)
+            share = sparsity if i == 0 else self.sparsity
+            layer = linear(inputs, width, share, self.initialisation, key=key_block)
+            blocks.append(Block(layer, ACTIVATIONS[self.activation], norm))
+            inputs = width
+        return tuple(blocks)
 
     def _layers(self, key: PRNGKeyArray, inputs: int) -> tuple[Cell, ...]:
         cells: list[Cell] = []

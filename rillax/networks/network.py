@@ -24,13 +24,15 @@ Hiddens = tuple[Any, ...]
 
 
 class Head(eqx.Module):
-    """A hidden block, then the outputs."""
+    """Hidden blocks, if there are any, then the outputs."""
 
-    block: Block
+    blocks: tuple[Block, ...]
     linear: eqx.nn.Linear
 
     def __call__(self, features: Float[Array, " features"]) -> Float[Array, " outputs"]:
-        return self.linear(self.block(features))
+        for block in self.blocks:
+            features = block(features)
+        return self.linear(features)
 
 
 class Network(eqx.Module):

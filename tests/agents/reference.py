@@ -144,8 +144,8 @@ def leaves(network):
         "th": c.theta_log,
         "Br": c.B_real,
         "Bi": c.B_imag,
-        "Wh": h.block.linear.weight,
-        "bh": h.block.linear.bias,
+        "Wh": h.blocks[0].linear.weight,
+        "bh": h.blocks[0].linear.bias,
         "Wo": h.linear.weight,
         "bo": h.linear.bias,
     }

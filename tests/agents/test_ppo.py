@@ -11,7 +11,8 @@ import pytest
 from gymnax.environments import spaces
 
 from rillax.agents import PPO
-from rillax.agents.ppo import Parameters, generalised_advantage, policy_loss, value_loss
+from rillax.agents.advantages import generalised_advantage, policy_loss, value_loss
+from rillax.agents.ppo import Parameters
 from rillax.cells import CELLS, RTU
 from rillax.networks import Architecture, split
 from tests.agents.reference import leaves

@@ -1,0 +1,77 @@
+"""What networks take in beside the observation: the last action and the last reward, if asked for.
+
+Under partial observability an agent cannot always tell what it did from what it sees. Both are
+zero at the start of an episode. The reward is the scaled one, as the rest of the agent sees it.
+"""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from rillax import spaces
+
+
+def size(action_space: Any, previous_action: bool, previous_reward: bool) -> int:
+    """How many numbers are added to an observation."""
+    actions = 0
+    if previous_action:
+        discrete = spaces.is_discrete(action_space)
+        actions = (
+            spaces.action_count(action_space)
+            if discrete
+            else spaces.action_bounds(action_space)[0].size
+        )
+    return actions + previous_reward
+
+
+def nothing(
+    action_space: Any, previous_action: bool, previous_reward: bool
+) -> Float[Array, " added"] | None:
+    """What is added at the start of an episode; None where nothing ever is."""
+    count = size(action_space, previous_action, previous_reward)
+    return jnp.zeros(count) if count else None
+
+
+def input_shape(
+    observation_shape: tuple[int, ...], added: Float[Array, " added"] | None
+) -> tuple[int, ...]:
+    """The shape of what networks take in."""
+    if added is None:
+        return observation_shape
+    if len(observation_shape) != 1:
+        raise ValueError(
+            "previous_action and previous_reward are appended to a vector, but observations have "
+            f"shape {observation_shape}; flatten them, or leave both off"
+        )
+    return (observation_shape[0] + added.size,)
+
+
+def of(
+    added: Float[Array, " added"] | None,
+    action: Array,
+    reward: Float[Array, ""],
+    previous_reward: bool,
+) -> Float[Array, " added"] | None:
+    """What is added after this action and this reward."""
+    if added is None:
+        return None
+    last = added.size - previous_reward
+    parts = []
+    if last:
+        discrete = jnp.issubdtype(jnp.asarray(action).dtype, jnp.integer)
+        parts.append(jax.nn.one_hot(action, last) if discrete else jnp.ravel(action))
+    if previous_reward:
+        parts.append(jnp.reshape(reward, 1).astype(added.dtype))
+    return jnp.concatenate(parts)
+
+
+def join(seen: Float[Array, "..."], added: Float[Array, " added"] | None) -> Float[Array, "..."]:
+    """The input of a network."""
+    return seen if added is None else jnp.concatenate([seen, added])
+
+
+def at_next(added: Float[Array, " added"] | None, done: Array) -> Float[Array, " added"] | None:
+    """What is added to the next observation: nothing, if the episode ended."""
+    return None if added is None else jnp.where(done, 0.0, added)
