@@ -5,9 +5,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from rillax.paper.timing import microseconds_per_frame
 
 from rillax import envs
+from rillax.experiments.timing import microseconds_per_frame
 
 
 def environment_steps(agent_us: float) -> dict[str, float]:

@@ -4,11 +4,11 @@ from typing import Any
 
 import gymnasium
 import jax
-from rillax.paper.timing import microseconds_per_frame
 
 from rillax import envs
 from rillax._jax.kernels import Program, one_kernel
 from rillax.envs.snapshot import restore, snapshot
+from rillax.experiments.timing import microseconds_per_frame
 from rillax.loops.host import HostLoop
 from rillax.loops.host_envs import transition
 from rillax.paper import presets

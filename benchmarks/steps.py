@@ -7,12 +7,12 @@ from typing import Any, get_args
 import gymnasium
 import jax
 import numpy as np
-from rillax.paper.timing import microseconds_per_frame
 
 from benchmarks.floor import like, touch
 from rillax import Learner, envs
 from rillax.agents import QRC, StreamAC
 from rillax.cells import Correction
+from rillax.experiments.timing import microseconds_per_frame
 from rillax.loops.compiled import CompiledLoop
 from rillax.networks import streams
 from rillax.utils import settings
