@@ -174,3 +174,13 @@ def test_an_agent_of_rollouts_is_told_where_to_go():
 def test_a_chain_without_length_is_refused(length):
     with pytest.raises(ValueError, match="at least 1"):
         MemoryChain(length)
+
+
+@pytest.mark.parametrize("agent", [QRC, StreamAC])
+def test_arrays_that_no_frame_uses_do_not_trouble_the_compiler(agent):
+    """Without normalisation, its statistics are carried and never read: XLA used to abort."""
+    how = {"normalise_observations": False, "normalise_rewards": False}
+    plain = agent(network=Architecture(cell=RTU(3), width=4), **how)
+    statistics = CompiledLoop(plain, ENV, [0]).run(20)
+    assert int(statistics.frames[0]) == 20
+    assert int(statistics.diverged[0]) == 0
