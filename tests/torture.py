@@ -283,6 +283,10 @@ def _interrupts(directory, rng):
             learner.act(x)
             learner.learn(float(x[0]), x, rng.random() < 0.1)
 
+    def until_interrupted():
+        with contextlib.suppress(KeyboardInterrupt):
+            steps()
+
     def handle(number, frame):
         raise KeyboardInterrupt
 
@@ -291,9 +295,9 @@ def _interrupts(directory, rng):
         with contextlib.suppress(KeyboardInterrupt):
             signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, 5e-3) if i else 2.0)
             steps()
-        _save_quickly(learner, directory / "x")
+        learner.save(directory / "x")
     for _ in range(count // 2):
-        thread = threading.Thread(target=contextlib.suppress(KeyboardInterrupt)(steps))
+        thread = threading.Thread(target=until_interrupted)
         thread.start()
         time.sleep(rng.uniform(1e-3, 5e-3))
         while thread.is_alive():
@@ -302,13 +306,9 @@ def _interrupts(directory, rng):
                 ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt)
             )
             time.sleep(0.002)
-        _save_quickly(learner, directory / "x")
+        learner.save(directory / "x")
     _require_whole(learner, directory / "x")
     (directory / "count").write_text(str(count))
-
-
-def _save_quickly(learner, path):
-    learner.save(path)
 
 
 def _strangers(directory, rng):
