@@ -155,7 +155,8 @@ def test_a_chosen_kind_keeps_what_both_kinds_have():
 
 
 def test_layers():
-    assert agent_of("--layers 2 --units 16").network.layers == (RTU(16), RTU(16))
+    read = RTU(16, features="tanh")  # as the paper's on MemoryChain
+    assert agent_of("--layers 2 --units 16").network.layers == (read, read)
     assert len(agent_of("--layers 3 --cell gru --agent stream_ac").network.layers) == 3
 
 
