@@ -68,7 +68,7 @@ _QRC = QRC(
     network=DISCRETE,
     discount=0.99,
     trace_decay=0.95,
-    # The text also clips "at a global norm of 1.0", without saying what: docs/architecture.md.
+    # The text also clips "at a global norm of 1.0", without saying what: docs/paper.md.
     q=SGD(1e-4),
     h=SGD(1e-5),
     regularisation=1.0,
