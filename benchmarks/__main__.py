@@ -19,11 +19,11 @@ CORES = machine.cores()
 if CAN_PIN:  # here, for importing gymnax makes JAX's threads, and they must not have two cores
     os.sched_setaffinity(0, CORES[:1])
 
-from benchmarks import cores, games, host, steps  # noqa: E402
+from benchmarks import batched, cores, games, host, steps  # noqa: E402
 from rillax.cells import Correction  # noqa: E402
 
 JSON, PICTURE = Path("bench.json"), Path("docs/speed.png")
-PARTS = ("cores", "steps", "seeds", "corrections", "learner", "host", "games")
+PARTS = ("cores", "steps", "seeds", "layers", "corrections", "learner", "host", "games", "ppo")
 console = Console(highlight=False)
 
 
@@ -86,6 +86,10 @@ def main() -> None:
         seeds = steps.by_seeds()
         show("seeds", seeds)
         results["seeds"] = seeds
+    if "layers" in only:
+        layers = steps.by_layers()
+        show("layers", layers)
+        results["layers"] = layers
     if "corrections" in only:
         ratios = results["corrections"] = steps.corrections()
         table = Table("a step with a staleness correction, against none", *get_args(Correction))
@@ -105,6 +109,12 @@ def main() -> None:
         table = Table("environment step", "share of a QRC step")
         for name, share in shares.items():
             table.add_row(name, f"{100 * share:.1f} %")
+        console.print(table)
+    if "ppo" in only:
+        frames = results["ppo"] = batched.frames()
+        table = Table("a frame, updates included", "us")
+        for name, us in frames.items():
+            table.add_row(name, f"{us:.0f}")
         console.print(table)
     JSON.write_text(json.dumps(results, indent=2) + "\n")
     console.print(f"wrote {JSON}")

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, get_args
 
 import gymnasium
@@ -20,6 +21,7 @@ from rillax.utils import settings
 AGENTS: dict[str, Any] = {"stream_ac": StreamAC(), "qrc": QRC()}
 WIDTHS = (64, 128, 192, 256, 512, 1024)
 SEEDS = (1, 5, 16)
+LAYERS = (1, 2)
 ENV = envs.MemoryChain(8)
 
 Row = dict[str, float]
@@ -60,6 +62,19 @@ def by_width() -> dict[int, dict[str, Row]]:
     return {
         width: against_floor({n: settings.change(a, units=width) for n, a in AGENTS.items()})
         for width in WIDTHS
+    }
+
+
+def by_layers() -> dict[int, dict[str, Row]]:
+    """One recurrent layer of 192 units, and two: each layer has arrays of its own to touch."""
+    return {
+        layers: against_floor(
+            {
+                name: replace(a, network=replace(a.network, layers=layers * a.network.layers))
+                for name, a in AGENTS.items()
+            }
+        )
+        for layers in LAYERS
     }
 
 
