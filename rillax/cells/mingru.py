@@ -108,8 +108,8 @@ class MinGRU:
     """Steps that the unit with the shortest memory remembers at the start, without input."""
     timescale_max: float = 2.0
     """Steps that the unit with the longest memory remembers at the start, without input."""
-    features: Activation = "tanh"
-    """The function of the state that the head reads."""
+    features: Activation | None = None
+    """The function of the state that the head reads; tanh if not given."""
 
     def __post_init__(self) -> None:
         check_recurrent(self.units, self.gradient)
@@ -124,4 +124,4 @@ class MinGRU:
         timescales = jnp.geomspace(self.timescale_min, self.timescale_max, self.units)
         c = -jnp.log(timescales - 1).astype(U.dtype)  # sigmoid(c) = 1 / timescale
         b = jnp.zeros(self.units, U.dtype)
-        return MinGRUCell(U, W, c, b, ACTIVATIONS[self.features], gradient=self.gradient)
+        return MinGRUCell(U, W, c, b, ACTIVATIONS[self.features or "tanh"], gradient=self.gradient)

@@ -72,13 +72,14 @@ def intentional(
     *,
     preconditioner: Preconditioner = "gradient",
     policy: bool = False,
-    beta: float = 0.9998,
-    beta2: float = 0.999,
-    clip: float = 20.0,
+    error_decay: float = 0.9998,
+    moment_decay: float = 0.999,
+    error_clip: float = 20.0,
     epsilon: float = 1e-8,
     bounded: bool = True,
 ) -> optax.GradientTransformationExtraArgs:
     """Eligibility trace and intentional step; ``bounded=False`` leaves m as it was published."""
+    beta, beta2 = error_decay, moment_decay
     largest_ratio = 1 / (1 - decay)
 
     def init(params: Any) -> IntentionalState:
@@ -130,7 +131,7 @@ def intentional(
         product = norm / from_start(decay, t) * trace_norm
         step_size = eta / jnp.maximum(jnp.sqrt(product), 1e-8)
         error_square = beta * state.error_square + (1 - beta) * jnp.square(td_error)
-        limit = clip * jnp.sqrt(error_square / from_start(beta, t))
+        limit = error_clip * jnp.sqrt(error_square / from_start(beta, t))
         error, error_size = jnp.clip(td_error, -limit, limit), state.error_size
         if policy:
             error_size = beta * state.error_size + (1 - beta) * jnp.abs(error)

@@ -124,18 +124,18 @@ class Intentional:
     """The share of the TD error that a step is to take off."""
     preconditioner: Preconditioner = "gradient"
     """What each coordinate is measured by: the second moment of its gradient or of its trace."""
-    beta: float = 0.9998
+    error_decay: float = 0.9998
     """Decay of the running size of the TD error."""
-    beta2: float = 0.999
+    moment_decay: float = 0.999
     """Decay of the second moment."""
-    clip: float = 20.0
+    error_clip: float = 20.0
     """The TD error is clipped at so many times its running size."""
     epsilon: float = 1e-8
     """Added to the root of the second moment."""
 
     def __post_init__(self) -> None:
         choose("preconditioner", self.preconditioner, get_args(Preconditioner))
-        for name in ("beta", "beta2"):
+        for name in ("error_decay", "moment_decay"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
 

@@ -23,7 +23,9 @@ def test_many_steps_equal_an_independent_implementation(preconditioner, policy, 
     reference = ReferenceIntentional(
         dict(params), 0.25, DECAY, trace=preconditioner == "trace", beta=0.9, C=1.5, **how
     )
-    optimiser = intentional(0.25, DECAY, preconditioner=preconditioner, beta=0.9, clip=1.5, **how)
+    optimiser = intentional(
+        0.25, DECAY, preconditioner=preconditioner, error_decay=0.9, error_clip=1.5, **how
+    )
     ours = {k: jnp.array(v) for k, v in params.items()}
     state, update = optimiser.init(ours), jax.jit(optimiser.update)
     clipped = 0
@@ -149,5 +151,5 @@ def test_settings():
     assert IntentionalPolicy().eta == 0.05
     with pytest.raises(ValueError, match="unknown preconditioner"):
         Intentional(preconditioner="gradients")
-    with pytest.raises(ValueError, match="beta2 must be in"):
-        Intentional(beta2=1.0)
+    with pytest.raises(ValueError, match="moment_decay must be in"):
+        Intentional(moment_decay=1.0)
