@@ -22,8 +22,9 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from rillax import normalisation, spaces
 from rillax.agents import senses
 from rillax.agents.policies import actions_of, clip_action, make_policy
+from rillax.agents.refusals import count_refused
 from rillax.networks import Architecture, Network, Stream, advance, learn, split, start
-from rillax.updates import ObGD, Rule, cut_traces
+from rillax.updates import Intentional, IntentionalPolicy, ObGD, Rule, cut_traces
 
 Metrics = dict[str, Float[Array, ""]]
 
@@ -89,6 +90,12 @@ class StreamAC:
     """Whether observations are normalised by running statistics."""
     normalise_rewards: bool = True
     """Whether rewards are scaled by the deviation of the discounted return."""
+
+    def __post_init__(self) -> None:
+        if type(self.actor) is Intentional:
+            raise ValueError("the actor's rule is for values; intentional_policy is for policies")
+        if isinstance(self.critic, IntentionalPolicy):
+            raise ValueError("the critic's rule is for policies; intentional is for values")
 
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> StreamACState:
         key, key_actor, key_critic = jax.random.split(key, 3)
@@ -181,6 +188,9 @@ class StreamAC:
         critic_update, critic_optimiser = self._critic().update(
             grad_v, state.critic_optimiser, critic_learns, **signals
         )
+        metrics = {"td_error": td_error, "value": v, "entropy": entropy}
+        before = state.actor_optimiser, state.critic_optimiser
+        metrics |= count_refused(before, (actor_optimiser, critic_optimiser))
         state = state._replace(
             actor=learn(state.actor, actor_update.network),
             log_deviation=optax.apply_updates(state.log_deviation, actor_update.log_deviation),
@@ -192,7 +202,7 @@ class StreamAC:
             rewards=rewards,
             step=state.step + 1,
         )
-        return state, {"td_error": td_error, "value": v, "entropy": entropy}
+        return state, metrics
 
     def skip(self, state: StreamACState, done: Array) -> StreamACState:
         """Let a transition go by unlearned; memory is kept, unless the episode ended with it."""

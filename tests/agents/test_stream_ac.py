@@ -11,9 +11,10 @@ from rillax.agents import StreamAC
 from rillax.agents.policies import Gaussian, Softmax
 from rillax.cells import RTU
 from rillax.networks import Architecture
-from rillax.updates import AdaptiveObGD, ObGD
+from rillax.updates import AdaptiveObGD, Intentional, IntentionalPolicy, ObGD
 from tests.agents.reference import leaves
-from tests.agents.reference_stream_ac import ReferenceStreamAC
+from tests.agents.reference_stream_ac import ReferenceObGD, ReferenceStreamAC
+from tests.updates.reference_intentional import ReferenceIntentional
 
 BOX = spaces.Box(-1.0, 1.0, (3,))
 SMALL = Architecture(cell=RTU(5), width=6, sparsity=0.5)
@@ -30,17 +31,40 @@ STREAM = [
 ]
 
 
-@pytest.mark.parametrize("adaptive", [False, True], ids=["obgd", "adaptive"])
+RULES = {
+    "obgd": (
+        (ObGD(kappa=3.0), ObGD(kappa=2.0)),
+        (lambda p: ReferenceObGD(p, 1.0, 3.0, 0.63), lambda p: ReferenceObGD(p, 1.0, 2.0, 0.63)),
+    ),
+    "adaptive": (
+        (AdaptiveObGD(kappa=3.0), AdaptiveObGD(kappa=2.0)),
+        (
+            lambda p: ReferenceObGD(p, 1.0, 3.0, 0.63, True),
+            lambda p: ReferenceObGD(p, 1.0, 2.0, 0.63, True),
+        ),
+    ),
+    "intentional": (
+        (IntentionalPolicy(), Intentional(0.5)),
+        (
+            lambda p: ReferenceIntentional(p, 0.05, 0.63, policy=True),
+            lambda p: ReferenceIntentional(p, 0.5, 0.63),
+        ),
+    ),
+}
+"""Actor's and critic's, with lambda 0.7 and gamma 0.9; ours and the second implementations."""
+
+
+@pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("space", [spaces.Discrete(3), spaces.Box(-0.5, 0.5, (2,))], ids=str)
-def test_updates_equal_an_independent_implementation(space, adaptive, x64):
-    rule = AdaptiveObGD if adaptive else ObGD
+def test_updates_equal_an_independent_implementation(space, rules, x64):
+    (actor, critic), make_rules = RULES[rules]
     agent = StreamAC(
         network=SMALL,
         discount=0.9,
         trace_decay=0.7,
         entropy=0.3,
-        actor=rule(kappa=3.0),
-        critic=rule(kappa=2.0),
+        actor=actor,
+        critic=critic,
     )
     state = jax.jit(lambda key: agent.init(key, BOX, space))(jax.random.key(3))
     reference = ReferenceStreamAC(
@@ -49,10 +73,8 @@ def test_updates_equal_an_independent_implementation(space, adaptive, x64):
         (3,),
         state.log_deviation,
         gamma=0.9,
-        lam=0.7,
         tau=0.3,
-        kappas=(3.0, 2.0),
-        adaptive=adaptive,
+        make_rules=make_rules,
     )
     rng = np.random.default_rng(0)
     act, learn = jax.jit(agent.act), jax.jit(agent.learn)

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from rillax.agents import PPO, QRC, StreamAC
-from rillax.cells import GRU, LSTM, RTU, FeedForward, NonlinearRTU
+from rillax.cells import GRU, LSTM, RTU, FeedForward, MinGRU, NonlinearRTU
 from rillax.cli import main as cli
 from rillax.cli import terminal
 from rillax.cli.train import parse
 from rillax.experiments.training import write_config
-from rillax.updates import SGD, AdaptiveObGD, ObGD
+from rillax.updates import SGD, AdaptiveObGD, Intentional, IntentionalPolicy, ObGD
 from rillax.utils import settings
 
 ROOT = Path(__file__).parents[2]
@@ -152,6 +152,21 @@ def test_a_chosen_kind_keeps_what_both_kinds_have():
     assert agent_of("--cell gru --gradient tbptt --units 8").network.layers == (GRU(8, "tbptt"),)
     assert agent_of("--q obgd").q == ObGD(step_size=1e-4)
     assert agent_of("--agent stream_ac --critic sgd").critic == SGD(step_size=1.0)
+
+
+def test_rules_and_cells_for_a_recurrence():
+    agent = agent_of("--agent stream_q --cell mingru --timescale-max 100 --q-eta 0.1")
+    assert (agent.q, agent.network.layers) == (
+        Intentional(0.1),
+        (MinGRU(192, timescale_max=100.0),),
+    )
+    for name, rule in {"obgd": ObGD(), "adaptive_obgd": AdaptiveObGD(), "sgd": SGD()}.items():
+        assert agent_of(f"--agent stream_q --q {name}").q == rule
+    agent = agent_of("--agent stream_ac --actor intentional_policy --critic intentional")
+    assert (agent.actor, agent.critic) == (IntentionalPolicy(), Intentional())
+    assert agent_of("--agent stream_q --q-preconditioner trace").q == Intentional(
+        preconditioner="trace"
+    )
 
 
 def test_layers():
