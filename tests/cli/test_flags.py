@@ -297,7 +297,7 @@ def test_own_parts(parts, capsys):
     with pytest.raises(SystemExit, match="0"):
         parse(["--cell", f"{parts}:Cell", "--help"])
     printed = " ".join(capsys.readouterr().out.replace("│", " ").split())
-    assert "rtu, rtu_nonlinear, gru, lstm, feedforward, or module:Name" in printed
+    assert "rtu, rtu_nonlinear, mingru, gru, lstm, feedforward, or module:Name" in printed
     assert f"(default: {parts}:Cell)" in printed
 
 
