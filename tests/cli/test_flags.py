@@ -175,6 +175,12 @@ def test_layers():
     assert len(agent_of("--layers 3 --cell gru --agent stream_ac").network.layers) == 3
 
 
+def test_lists_of_numbers():
+    network = agent_of("--encoder-widths 8,4 --head-widths=").network
+    assert (network.encoder_widths, network.head_widths) == ((8, 4), ())
+    assert agent_of("--encoder-widths None").network.encoder_widths is None
+
+
 def test_settings_of_the_environment():
     line = """--env-arg size=8 --env-arg name=maze --env-arg 'walls=[[0, 1], [2, 3]]' --length 3
               --env-arg slippery=true --env-arg=kind=hard"""
