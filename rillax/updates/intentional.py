@@ -13,10 +13,16 @@ are taken in a diagonal metric m, Adam's root of a second moment, and the step s
 For a policy d is also divided by the running mean of |d|. The second moment may be that of z
 instead of g (``preconditioner="trace"``).
 
-Here |z| / m is never more than 1 / (1 - decay), which is what it comes to where a gradient stays as
-it is: m is at least (1 - decay) |z|. As published it may be sqrt(1 / (1 - beta2)) times that, 30
-times, where a gradient appears at a coordinate that had none for long: z has it whole, v a
-thousandth of its square. Such coordinates then hold most of q and of the step.
+Two bounds are ours; ``bounded=False`` leaves them out. As published, the rule runs away where
+gradients appear or surge, as on continuous control, for what it divides by has not seen them yet:
+
+- m >= (1 - decay) |z|. Where a coordinate gets its first gradient in long, z has it whole, but v a
+  thousandth of its square: |z| / m is sqrt(1 / (1 - beta2)), about 30, and such coordinates take
+  most of the step. Now |z| / m is at most 1 / (1 - decay), its value for a steady gradient, where
+  the bound is idle.
+- s >= n. The output moves by at most eta |d| sqrt(n / s) (Cauchy-Schwarz), and s follows n slowly:
+  a surge overshoots by up to 1 / sqrt(1 - decay), and beyond 2 / eta every correction makes the
+  error larger. Now no step moves the output by more than was intended.
 
 A step that would not be finite is not taken: the state is as if the gradient had been zero there,
 and ``refused`` counts it. Nothing here grows with time.
@@ -78,7 +84,7 @@ def intentional(
     epsilon: float = 1e-8,
     bounded: bool = True,
 ) -> optax.GradientTransformationExtraArgs:
-    """Eligibility trace and intentional step; ``bounded=False`` leaves m as it was published."""
+    """Eligibility trace and intentional step; ``bounded=False`` is the rule as published."""
     beta, beta2 = error_decay, moment_decay
     largest_ratio = 1 / (1 - decay)
 
@@ -128,7 +134,8 @@ def intentional(
         trace_norm = sum_of(lambda z, p: jnp.square(z) * p, trace, inverse)
 
         norm = state.norm + (1 - decay) * (norm_now - state.norm)
-        product = norm / from_start(decay, t) * trace_norm
+        usual = norm / from_start(decay, t)
+        product = (jnp.maximum(usual, norm_now) if bounded else usual) * trace_norm
         step_size = eta / jnp.maximum(jnp.sqrt(product), 1e-8)
         error_square = beta * state.error_square + (1 - beta) * jnp.square(td_error)
         limit = error_clip * jnp.sqrt(error_square / from_start(beta, t))

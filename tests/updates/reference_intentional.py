@@ -43,6 +43,8 @@ class ReferenceIntentional:
             q += (self.z[k] ** 2 / m[k]).sum()
         self.sigma += (1 - decay) * (n - self.sigma)
         s = self.sigma / (1 - decay**t)
+        if self.bounded:
+            s = max(s, n)
         alpha = self.eta / max(np.sqrt(s * q), 1e-8)
         self.c = self.beta * self.c + (1 - self.beta) * delta**2
         most = self.C * np.sqrt(self.c / (1 - self.beta**t))

@@ -75,11 +75,29 @@ def awakened(bounded):
 def test_a_coordinate_without_gradients_so_far_does_not_run_away():
     """Its second moment has seen a thousandth of what its trace has: 30 times too small a metric.
 
-    This is what makes the published rule diverge on continuous control. With m at least
-    (1 - decay) |z| such a coordinate goes no further than one with a steady gradient would.
+    With m at least (1 - decay) |z| it goes no further than with a steady gradient.
     """
     assert awakened(bounded=False) > 15
     assert awakened(bounded=True) < 1 / (1 - DECAY)
+
+
+def largest_move(bounded, decay=0.99**2):
+    """How far a step moves the output, against what was intended, as gradients surge."""
+    rng = np.random.default_rng(0)
+    optimiser = intentional(0.5, decay, bounded=bounded)
+    state, update, moves = optimiser.init(jnp.zeros(300)), jax.jit(optimiser.update), []
+    for t in range(2000):
+        size = 1e3 if t % 500 > 490 else 1.0
+        gradient = size * (1 + rng.normal(size=300))
+        step, state = update(gradient, state, td_error=1.0, reset=False)
+        moves.append(np.asarray(step, np.float64) @ gradient / 0.5)
+    return max(moves)
+
+
+def test_no_step_moves_the_output_further_than_was_intended():
+    """As published a surge moves it so far that the error grows, whence it surges again."""
+    assert 0.5 * largest_move(bounded=False) > 2  # the error changes its sign and is larger
+    assert largest_move(bounded=True) <= 1 + 1e-4
 
 
 def test_the_bound_is_idle_where_gradients_are_steady():
@@ -92,7 +110,7 @@ def test_the_bound_is_idle_where_gradients_are_steady():
         for g in gradients:
             step, state = optimiser.update(g, state, td_error=1.0, reset=False)
         steps.append(step)
-    np.testing.assert_allclose(*steps, rtol=0.1)
+    np.testing.assert_allclose(*steps, rtol=0.15)
 
 
 @pytest.mark.parametrize("policy", [False, True])
