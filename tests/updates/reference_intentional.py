@@ -36,8 +36,6 @@ class ReferenceIntentional:
             of = self.z[k] if self.trace else g[k]
             self.v[k] = self.beta2 * self.v[k] + (1 - self.beta2) * of * of
             root = np.sqrt(self.v[k] / (1 - self.beta2**t))
-            if self.bounded:
-                root = np.maximum(root, (1 - decay) * np.abs(self.z[k]))
             m[k] = root + self.eps
             n += (g[k] ** 2 / m[k]).sum()
             q += (self.z[k] ** 2 / m[k]).sum()
