@@ -23,7 +23,8 @@ from benchmarks import batched, cores, games, host, steps  # noqa: E402
 from rillax.cells import Correction  # noqa: E402
 
 JSON, PICTURE = Path("bench.json"), Path("docs/speed.png")
-PARTS = ("cores", "steps", "seeds", "layers", "corrections", "learner", "host", "games", "ppo")
+PARTS = ("cores", "steps", "seeds", "layers", "corrections", "rules", "learner", "host", "games")
+PARTS += ("ppo",)
 console = Console(highlight=False)
 
 
@@ -94,6 +95,13 @@ def main() -> None:
         ratios = results["corrections"] = steps.corrections()
         table = Table("a step with a staleness correction, against none", *get_args(Correction))
         for name, row in ratios.items():
+            table.add_row(name, *(f"{ratio:.2f}" for ratio in row.values()))
+        console.print(table)
+    if "rules" in only:
+        found = {"intentional / ObGD": steps.rules(), "minGRU / RTU": steps.cells()}
+        results["rules"] = found
+        table = Table("a step as a ratio to another", *found["minGRU / RTU"])
+        for name, row in found.items():
             table.add_row(name, *(f"{ratio:.2f}" for ratio in row.values()))
         console.print(table)
     if "learner" in only:

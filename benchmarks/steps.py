@@ -1,5 +1,6 @@
 """A step of each agent against the floor, over widths and seeds, on one core."""
 
+import dataclasses
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,11 +12,12 @@ import numpy as np
 
 from benchmarks.floor import like, touch
 from rillax import Learner, envs
-from rillax.agents import QRC, StreamAC
-from rillax.cells import Correction
+from rillax.agents import QRC, StreamAC, StreamQ
+from rillax.cells import Correction, MinGRU
 from rillax.experiments.timing import microseconds_per_frame
 from rillax.loops.compiled import CompiledLoop
-from rillax.networks import streams
+from rillax.networks import Architecture, streams
+from rillax.updates import Intentional, IntentionalPolicy, ObGD
 from rillax.utils import settings
 
 AGENTS: dict[str, Any] = {"stream_ac": StreamAC(), "qrc": QRC()}
@@ -93,6 +95,34 @@ def corrections() -> dict[str, Row]:
         times = microseconds_per_frame(loops)
         ratios[name] = {correction: us / times["none"] for correction, us in times.items()}
     return ratios
+
+
+def rules() -> dict[str, float]:
+    """A step of each agent with the intentional update, as a ratio to one with ObGD."""
+    pairs = {
+        "stream_q": (StreamQ(q=ObGD()), StreamQ(q=Intentional())),
+        "stream_ac": (StreamAC(), StreamAC(actor=IntentionalPolicy(), critic=Intentional())),
+    }
+    return {name: _ratio(*pair) for name, pair in pairs.items()}
+
+
+def cells() -> dict[str, float]:
+    """A step with a minGRU, as a ratio to one with an RTU."""
+    agents = {"stream_q": StreamQ(q=ObGD()), "stream_ac": StreamAC()}
+    mingru = Architecture(cell=MinGRU(192))
+    return {
+        name: _ratio(agent, dataclasses.replace(agent, network=mingru))
+        for name, agent in agents.items()
+    }
+
+
+def _ratio(one: Any, other: Any) -> float:
+    """The time of a step of the second over that of the first, measured in turns."""
+    loops = {
+        name: CompiledLoop(a, ENV, [0]).run for name, a in {"one": one, "other": other}.items()
+    }
+    times = microseconds_per_frame(loops)
+    return times["other"] / times["one"]
 
 
 def learner() -> dict[str, float]:

@@ -10,6 +10,7 @@ from rillax.agents.ppo import PPO, PPOState, Sample
 from rillax.agents.qrc import QRC, QRCState
 from rillax.agents.stream_ac import StreamAC, StreamACState
 from rillax.agents.stream_q import StreamQ, StreamQState
+from rillax.agents.td import TD, TDState
 from rillax.cells import CELLS
 from rillax.utils import settings
 
@@ -17,6 +18,7 @@ __all__ = [
     "AGENTS",
     "PPO",
     "QRC",
+    "TD",
     "PPOState",
     "QRCState",
     "Sample",
@@ -24,15 +26,17 @@ __all__ = [
     "StreamACState",
     "StreamQ",
     "StreamQState",
+    "TDState",
     "name_of",
     "one_kernel",
     "title",
 ]
 
-AGENTS: dict[str, type[QRC] | type[StreamQ] | type[StreamAC] | type[PPO]] = {
+AGENTS: dict[str, type[QRC] | type[StreamQ] | type[StreamAC] | type[TD] | type[PPO]] = {
     "qrc": QRC,
     "stream_q": StreamQ,
     "stream_ac": StreamAC,
+    "td": TD,
     "ppo": PPO,
 }
 
@@ -43,7 +47,7 @@ def one_kernel(agent: Any) -> bool:
     A compiler that is asked for too much may abort, so code of a user's is compiled in the ordinary
     way.
     """
-    return type(agent) in (QRC, StreamQ, StreamAC) and settings.all_ours(agent)
+    return type(agent) in (QRC, StreamQ, StreamAC, TD) and settings.all_ours(agent)
 
 
 def name_of(agent: Any) -> str:

@@ -34,7 +34,7 @@ class ActorParameters(NamedTuple):
 
     network: Network
     log_deviation: Float[Array, " actions"] | None
-    """None for discrete actions."""
+    """None for discrete actions, and where the network puts it out."""
 
 
 class StreamACState(NamedTuple):
@@ -82,6 +82,9 @@ class StreamAC:
     """Start the actor's output layer orthogonal, with this gain; as the others if not given."""
     critic_gain: float | None = None
     """Start the critic's output layer orthogonal, with this gain; as the others if not given."""
+    state_deviation: bool = False
+    """Whether the deviation of a continuous action depends on the state: the network puts it out,
+    through softplus. Otherwise it is a parameter of its own."""
     previous_action: bool = False
     """Append the last action to what the networks take in (one-hot if discrete)."""
     previous_reward: bool = False
@@ -100,7 +103,7 @@ class StreamAC:
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> StreamACState:
         key, key_actor, key_critic = jax.random.split(key, 3)
         shape = spaces.observation_shape(observation_space)
-        outputs, log_deviation, bounds, action = actions_of(action_space)
+        outputs, log_deviation, bounds, action = actions_of(action_space, self.state_deviation)
         added = senses.nothing(action_space, self.previous_action, self.previous_reward)
         inputs = senses.input_shape(shape, added)
         actor = self.network.build(key_actor, inputs, outputs, self.actor_gain)
@@ -128,7 +131,8 @@ class StreamAC:
         seen, observations = self._observe(state, observation, state.added)
         actor = advance(state.actor, seen, state.fresh)
         critic = advance(state.critic, seen, state.fresh)
-        policy = make_policy(actor.network(seen, actor.previous, actor.memory), state.log_deviation)
+        out = actor.network(seen, actor.previous, actor.memory)
+        policy = make_policy(out, state.log_deviation, self.state_deviation)
         action = policy.sample(key_action)
         state = state._replace(
             actor=actor,
@@ -175,7 +179,7 @@ class StreamAC:
         def objective(theta: ActorParameters) -> tuple[Array, Array]:
             network = eqx.combine(theta.network, actor_frozen)
             out = network(state.observation, state.actor.previous, state.actor.memory)
-            policy = make_policy(out, theta.log_deviation)
+            policy = make_policy(out, theta.log_deviation, self.state_deviation)
             entropy = policy.entropy()
             bonus = self.entropy * jnp.sign(td_error) * entropy
             return policy.log_probability(state.action) + bonus, entropy

@@ -13,10 +13,14 @@ are taken in a diagonal metric m, Adam's root of a second moment, and the step s
 For a policy d is also divided by the running mean of |d|. The second moment may be that of z
 instead of g (``preconditioner="trace"``).
 
-Here |z| / m is never more than 1 / (1 - decay), which is what it comes to where a gradient stays as
-it is: m is at least (1 - decay) |z|. As published it may be sqrt(1 / (1 - beta2)) times that, 30
-times, where a gradient appears at a coordinate that had none for long: z has it whole, v a
-thousandth of its square. Such coordinates then hold most of q and of the step.
+One bound is ours, s >= n; ``bounded=False`` leaves it out. A step moves the output by at most
+eta |d| sqrt(n / s) (Cauchy-Schwarz), and s follows n slowly. Where gradients surge, or come to
+coordinates that had none so far, whose m has seen but a thousandth of their square, the published
+rule so overshoots by up to 1 / sqrt(1 - decay): from a factor of 2 / eta on, every correction makes
+the error larger. Continuous control, with its contacts and long traces, is where this happens. With
+the bound no step moves the output further than was intended, and m stays as published: to make it
+larger where z is would cure that too, but takes away the long steps of rarely used coordinates,
+from which a rare cue is learned.
 
 A step that would not be finite is not taken: the state is as if the gradient had been zero there,
 and ``refused`` counts it. Nothing here grows with time.
@@ -78,9 +82,10 @@ def intentional(
     epsilon: float = 1e-8,
     bounded: bool = True,
 ) -> optax.GradientTransformationExtraArgs:
-    """Eligibility trace and intentional step; ``bounded=False`` leaves m as it was published."""
+    """Eligibility trace and intentional step; ``bounded=False`` is the rule as published."""
     beta, beta2 = error_decay, moment_decay
-    largest_ratio = 1 / (1 - decay)
+    # No |z| / m is larger: by Cauchy-Schwarz for the second moment of g, by definition for z's.
+    largest_ratio = 1 / math.sqrt((1 - beta2) * max(1 - decay**2 / beta2, 1e-6)) if beta2 else 1.0
 
     def init(params: Any) -> IntentionalState:
         zeros = jax.tree.map(jnp.zeros_like, params)
@@ -113,22 +118,20 @@ def intentional(
             of = z if preconditioner == "trace" else jnp.where(is_usable(g), g, 0)
             return beta2 * v + (1 - beta2) * jnp.square(of)
 
-        def inverse_metric(v: Array, z: Array) -> Array:
-            root = jnp.sqrt(corrected * v)
-            if bounded:
-                root = jnp.maximum(root, (1 - decay) * jnp.abs(z))
-            return 1 / (root + epsilon)
+        def inverse_metric(v: Array) -> Array:
+            return 1 / (jnp.sqrt(corrected * v) + epsilon)
 
         trace = jax.tree.map(trace_of, state.trace.trace, gradient)
         moment = jax.tree.map(moment_of, state.moment, trace, gradient)
-        inverse = jax.tree.map(inverse_metric, moment, trace)
+        inverse = jax.tree.map(inverse_metric, moment)
         norm_now = sum_of(
             lambda g, p: jnp.where(is_usable(g), jnp.square(g) * p, jnp.inf), gradient, inverse
         )
         trace_norm = sum_of(lambda z, p: jnp.square(z) * p, trace, inverse)
 
         norm = state.norm + (1 - decay) * (norm_now - state.norm)
-        product = norm / from_start(decay, t) * trace_norm
+        usual = norm / from_start(decay, t)
+        product = (jnp.maximum(usual, norm_now) if bounded else usual) * trace_norm
         step_size = eta / jnp.maximum(jnp.sqrt(product), 1e-8)
         error_square = beta * state.error_square + (1 - beta) * jnp.square(td_error)
         limit = error_clip * jnp.sqrt(error_square / from_start(beta, t))

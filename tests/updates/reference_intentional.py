@@ -36,13 +36,13 @@ class ReferenceIntentional:
             of = self.z[k] if self.trace else g[k]
             self.v[k] = self.beta2 * self.v[k] + (1 - self.beta2) * of * of
             root = np.sqrt(self.v[k] / (1 - self.beta2**t))
-            if self.bounded:
-                root = np.maximum(root, (1 - decay) * np.abs(self.z[k]))
             m[k] = root + self.eps
             n += (g[k] ** 2 / m[k]).sum()
             q += (self.z[k] ** 2 / m[k]).sum()
         self.sigma += (1 - decay) * (n - self.sigma)
         s = self.sigma / (1 - decay**t)
+        if self.bounded:
+            s = max(s, n)
         alpha = self.eta / max(np.sqrt(s * q), 1e-8)
         self.c = self.beta * self.c + (1 - self.beta) * delta**2
         most = self.C * np.sqrt(self.c / (1 - self.beta**t))

@@ -56,30 +56,33 @@ def test_a_step_moves_the_output_by_eta_of_the_error(x64):
         np.testing.assert_allclose(step @ gradient, 0.25 * 0.8, rtol=1e-3)
 
 
-def awakened(bounded):
-    """The share of a step that falls to coordinates whose first gradient has just come.
+def surge(t, rng):
+    """Gradients a thousand times as large now and then."""
+    return (1e3 if t % 500 > 490 else 1.0) * (1 + rng.normal(size=300))
 
-    One coordinate in a hundred, as large a gradient as the others', after 5,000 steps without.
-    """
+
+def late(t, rng):
+    """All but one coordinate get their first gradient after 1,500 steps."""
+    return np.where((np.arange(300) > 0) & (t < 1500), 0.0, 1 + rng.normal(size=300))
+
+
+def largest_move(gradients, bounded, decay=0.99**2):
+    """How far a step moves the output, against what was intended."""
     rng = np.random.default_rng(0)
-    late = np.arange(1000) < 10
-    optimiser = intentional(0.25, DECAY, bounded=bounded)
-    state, update = optimiser.init(jnp.zeros(1000)), jax.jit(optimiser.update)
-    for t in range(5001):
-        gradient = np.where(late & (t < 5000), 0.0, rng.normal(size=1000))
-        step, state = update(gradient, state, td_error=1.0, reset=False)
-    ratio = np.asarray(step)[late] / np.sqrt(np.mean(np.square(np.asarray(step)[~late])))
-    return np.sqrt(np.mean(np.square(ratio)))
+    optimiser = intentional(0.5, decay, bounded=bounded)
+    state, update, moves = optimiser.init(jnp.zeros(300)), jax.jit(optimiser.update), []
+    for t in range(2000):
+        gradient = gradients(t, rng)
+        step, state = update(gradient, state, td_error=1.0, reset=t % 500 == 490)
+        moves.append(np.asarray(step, np.float64) @ gradient / 0.5)
+    return max(moves)
 
 
-def test_a_coordinate_without_gradients_so_far_does_not_run_away():
-    """Its second moment has seen a thousandth of what its trace has: 30 times too small a metric.
-
-    This is what makes the published rule diverge on continuous control. With m at least
-    (1 - decay) |z| such a coordinate goes no further than one with a steady gradient would.
-    """
-    assert awakened(bounded=False) > 15
-    assert awakened(bounded=True) < 1 / (1 - DECAY)
+@pytest.mark.parametrize("gradients", [surge, late])
+def test_no_step_moves_the_output_further_than_was_intended(gradients):
+    """As published, a step may move it so far that the error changes its sign and is larger."""
+    assert 0.5 * largest_move(gradients, bounded=False) > 2
+    assert largest_move(gradients, bounded=True) <= 1 + 1e-4
 
 
 def test_the_bound_is_idle_where_gradients_are_steady():
@@ -92,7 +95,7 @@ def test_the_bound_is_idle_where_gradients_are_steady():
         for g in gradients:
             step, state = optimiser.update(g, state, td_error=1.0, reset=False)
         steps.append(step)
-    np.testing.assert_allclose(*steps, rtol=0.1)
+    np.testing.assert_allclose(*steps, rtol=0.15)
 
 
 @pytest.mark.parametrize("policy", [False, True])
