@@ -37,6 +37,7 @@ from rillax.agents.policies import actions_of, clip_action, make_policy
 from rillax.cells import recall
 from rillax.networks import Architecture, Network, split
 from rillax.networks.sequences import along, hidden_alone, move, read, where
+from rillax.utils.counts import next_until_last
 
 Metrics = dict[str, Float[Array, ""]]
 
@@ -146,6 +147,10 @@ class PPO:
     """Append the last reward, as it is scaled, to what the networks take in."""
     normalise_observations: bool = True
     normalise_rewards: bool = True
+    input_bound: float | None = 100.0
+    """Largest normalised observation or scaled reward; no limit if None."""
+    normalisation_window: int | None = None
+    """Normalise by about so many of the last samples; by all there were if not given."""
     normalise_advantages: bool = True
     """Within each minibatch."""
 
@@ -343,15 +348,20 @@ class PPO:
         """Observations as networks see them, after all that count have been counted."""
         running = state.observations
         join = jax.vmap(senses.join, (0, None if added is None else 0))
+        limits, largest = self._limits(), normalisation.LARGEST
+        observation = jnp.clip(observation, -largest, largest)
         if not self.normalise_observations:
             return join(observation, added), running
 
         def count(running: normalisation.Running, x: tuple[Array, Array]) -> Any:
-            return where(x[1], normalisation.update(running, x[0]), running), None
+            return where(x[1], normalisation.update(running, x[0], limits), running), None
 
         running, _ = jax.lax.scan(count, running, (observation, counts))
-        seen = jax.vmap(normalisation.normalise, (None, 0))(running, observation)
+        seen = jax.vmap(lambda x: normalisation.normalise(running, x, limits))(observation)
         return join(seen, added), running
+
+    def _limits(self) -> normalisation.Limits:
+        return normalisation.Limits(self.input_bound, self.normalisation_window)
 
     def _scale(
         self, scale: normalisation.RewardScale, reward: Array, done: Array, usable: Array
@@ -364,6 +374,7 @@ class PPO:
                 self.discount,
                 done,
                 self.normalise_rewards,
+                self._limits(),
             )
             carried = jnp.where(usable, after.discounted_return, jnp.where(done, 0.0, before))
             return where(usable, after.running, running), (scaled, carried)
@@ -407,7 +418,7 @@ class PPO:
             now=_hidden_alone(end),
             losses=jax.tree.map(jnp.mean, losses),
             key=key,
-            updates=state.updates + 1,
+            updates=next_until_last(state.updates),
         )
 
     def batch(self, state: PPOState, rollout: Sample) -> tuple[Batch, Memories]:

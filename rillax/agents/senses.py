@@ -4,6 +4,7 @@ Under partial observability an agent cannot always tell what it did from what it
 zero at the start of an episode. The reward is the scaled one, as the rest of the agent sees it.
 """
 
+import functools
 from typing import Any
 
 import jax
@@ -11,6 +12,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rillax import spaces
+
+REASON = 1e12
+"""No TD error or value is as large as this, unless something has run away."""
 
 
 def size(action_space: Any, previous_action: bool, previous_reward: bool) -> int:
@@ -65,6 +69,17 @@ def of(
     if previous_reward:
         parts.append(jnp.reshape(reward, 1).astype(added.dtype))
     return jnp.concatenate(parts)
+
+
+def sane(td_error: Float[Array, ""], *others: Any) -> Float[Array, ""]:
+    """The TD error, or NaN where it or another number of this step is beyond all reason.
+
+    Of the others, values and gradients, only numbers and vectors are looked at, which costs
+    nothing: whatever runs away shows in them, and long before it is too large for single precision.
+    """
+    small = [leaf for leaf in jax.tree.leaves((td_error, others)) if leaf.ndim < 2]
+    fine = [jnp.all(jnp.abs(leaf) < REASON) for leaf in small]
+    return jnp.where(functools.reduce(jnp.logical_and, fine), td_error, jnp.nan)
 
 
 def join(seen: Float[Array, "..."], added: Float[Array, " added"] | None) -> Float[Array, "..."]:

@@ -24,7 +24,9 @@ from rillax.agents import senses
 from rillax.agents.policies import actions_of, clip_action, make_policy
 from rillax.agents.refusals import count_refused
 from rillax.networks import Architecture, Network, Stream, advance, learn, split, start
+from rillax.networks.sequences import where
 from rillax.updates import Intentional, IntentionalPolicy, ObGD, Rule, cut_traces
+from rillax.utils.counts import next_until_last
 
 Metrics = dict[str, Float[Array, ""]]
 
@@ -59,6 +61,7 @@ class StreamACState(NamedTuple):
     rewards: normalisation.RewardScale
     key: PRNGKeyArray
     step: Int[Array, ""]
+    """Steps learned from; it stops at 2^31 - 1."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,10 @@ class StreamAC:
     """Whether observations are normalised by running statistics."""
     normalise_rewards: bool = True
     """Whether rewards are scaled by the deviation of the discounted return."""
+    input_bound: float | None = 100.0
+    """Largest normalised observation or scaled reward; no limit if None."""
+    normalisation_window: int | None = None
+    """Normalise by about so many of the last samples; by all there were if not given."""
 
     def __post_init__(self) -> None:
         if type(self.actor) is Intentional:
@@ -157,10 +164,14 @@ class StreamAC:
         terminated: Array,
         truncated: Array,
     ) -> tuple[StreamACState, Metrics]:
-        """Learn from (o_t, a_t, r, o_{t+1}); a time limit (``truncated``) still bootstraps."""
+        """Learn from (o_t, a_t, r, o_{t+1}); a time limit (``truncated``) still bootstraps.
+
+        A step that would leave numbers that are not finite is refused: then the transition goes by
+        as in ``skip``, and the TD error in the metrics is NaN.
+        """
         done = jnp.logical_or(terminated, truncated)
         reward, rewards = normalisation.scale_reward(
-            state.rewards, reward, self.discount, done, self.normalise_rewards
+            state.rewards, reward, self.discount, done, self.normalise_rewards, self._limits()
         )
         added = senses.of(state.added, self._taken(state), reward, self.previous_reward)
         seen_next, _ = self._observe(state, next_observation, added)
@@ -185,6 +196,8 @@ class StreamAC:
             return policy.log_probability(state.action) + bonus, entropy
 
         grad_pi, entropy = jax.grad(objective, has_aux=True)(theta)
+        td_error = senses.sane(td_error, v, entropy, grad_v, grad_pi)
+        learned = jnp.isfinite(td_error)
         signals = {"td_error": td_error, "reset": done}
         actor_update, actor_optimiser = self._actor().update(
             grad_pi, state.actor_optimiser, theta, **signals
@@ -202,9 +215,9 @@ class StreamAC:
             actor_optimiser=actor_optimiser,
             critic_optimiser=critic_optimiser,
             fresh=done,
-            added=senses.at_next(added, done),
-            rewards=rewards,
-            step=state.step + 1,
+            added=senses.at_next(where(learned, added, state.added), done),
+            rewards=where(learned, rewards, state.rewards),
+            step=jnp.where(learned, next_until_last(state.step), state.step),
         )
         return state, metrics
 
@@ -222,9 +235,12 @@ class StreamAC:
     ) -> tuple[Array, normalisation.Running]:
         encoded = spaces.encode(observation, state.observations.mean.shape)
         seen, running = normalisation.observe(
-            state.observations, encoded, self.normalise_observations
+            state.observations, encoded, self.normalise_observations, self._limits()
         )
         return senses.join(seen, added), running
+
+    def _limits(self) -> normalisation.Limits:
+        return normalisation.Limits(self.input_bound, self.normalisation_window)
 
     def _actor(self) -> optax.GradientTransformationExtraArgs:
         return self.actor.build(self.discount * self.trace_decay)

@@ -21,7 +21,9 @@ from rillax import normalisation, spaces
 from rillax.agents import senses
 from rillax.agents.refusals import count_refused
 from rillax.networks import Architecture, Network, Stream, advance, learn, pick, split, start
+from rillax.networks.sequences import where
 from rillax.updates import Intentional, Rule, cut_traces
+from rillax.utils.counts import next_until_last
 
 Metrics = dict[str, Float[Array, ""]]
 
@@ -44,6 +46,7 @@ class StreamQState(NamedTuple):
     rewards: normalisation.RewardScale
     key: PRNGKeyArray
     step: Int[Array, ""]
+    """Steps learned from, for the schedule of epsilon; it stops at 2^31 - 1."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,10 @@ class StreamQ:
     """Whether observations are normalised by running statistics."""
     normalise_rewards: bool = True
     """Whether rewards are scaled by the deviation of the discounted return."""
+    input_bound: float | None = 100.0
+    """Largest normalised observation or scaled reward; no limit if None."""
+    normalisation_window: int | None = None
+    """Normalise by about so many of the last samples; by all there were if not given."""
 
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> StreamQState:
         key, key_q = jax.random.split(key)
@@ -126,10 +133,14 @@ class StreamQ:
         terminated: Array,
         truncated: Array,
     ) -> tuple[StreamQState, Metrics]:
-        """Learn from (o_t, a_t, r, o_{t+1}); a time limit (``truncated``) still bootstraps."""
+        """Learn from (o_t, a_t, r, o_{t+1}); a time limit (``truncated``) still bootstraps.
+
+        A step that would leave numbers that are not finite is refused: then the transition goes by
+        as in ``skip``, and the TD error in the metrics is NaN.
+        """
         done = jnp.logical_or(terminated, truncated)
         reward, rewards = normalisation.scale_reward(
-            state.rewards, reward, self.discount, done, self.normalise_rewards
+            state.rewards, reward, self.discount, done, self.normalise_rewards, self._limits()
         )
         added = senses.of(state.added, state.action, reward, self.previous_reward)
         seen_next, _ = self._observe(state, next_observation, added)
@@ -142,18 +153,24 @@ class StreamQ:
         q, gradient = jax.value_and_grad(value)(learns)
         q_next = jnp.max(state.q.network.peek(seen_next, state.q.memory))
         td_error = reward + self.discount * (1 - terminated) * q_next - q
+        td_error = senses.sane(td_error, q, gradient)
+        learned = jnp.isfinite(td_error)
         update, optimiser = self._rule().update(
             gradient, state.optimiser, learns, td_error=td_error, reset=done | ~state.greedy
         )
-        metrics = {"td_error": td_error, "value": q, "epsilon": self.epsilon(state.step + 1)}
+        metrics = {
+            "td_error": td_error,
+            "value": q,
+            "epsilon": self.epsilon(next_until_last(state.step)),
+        }
         metrics |= count_refused(state.optimiser, optimiser)
         state = state._replace(
             q=learn(state.q, update),
             optimiser=optimiser,
             fresh=done,
-            added=senses.at_next(added, done),
-            rewards=rewards,
-            step=state.step + 1,
+            added=senses.at_next(where(learned, added, state.added), done),
+            rewards=where(learned, rewards, state.rewards),
+            step=jnp.where(learned, next_until_last(state.step), state.step),
         )
         return state, metrics
 
@@ -177,6 +194,9 @@ class StreamQ:
     ) -> tuple[Array, normalisation.Running]:
         encoded = spaces.encode(observation, state.observations.mean.shape)
         seen, running = normalisation.observe(
-            state.observations, encoded, self.normalise_observations
+            state.observations, encoded, self.normalise_observations, self._limits()
         )
         return senses.join(seen, added), running
+
+    def _limits(self) -> normalisation.Limits:
+        return normalisation.Limits(self.input_bound, self.normalisation_window)

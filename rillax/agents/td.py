@@ -21,9 +21,11 @@ import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from rillax import normalisation, spaces
+from rillax.agents import senses
 from rillax.agents.refusals import count_refused
 from rillax.networks import Architecture, Network, Stream, advance, learn, split, start
 from rillax.updates import Intentional, Rule, cut_traces
+from rillax.utils.counts import next_until_last
 
 Metrics = dict[str, Float[Array, ""]]
 
@@ -77,6 +79,10 @@ class TD:
     """The step-size rule."""
     normalise_observations: bool = True
     """Whether the observations that the network takes in are normalised by running statistics."""
+    input_bound: float | None = 100.0
+    """Largest normalised observation; no limit if None."""
+    normalisation_window: int | None = None
+    """Normalise by about so many of the last samples; by all there were if not given."""
 
     def __post_init__(self) -> None:
         if not self.discounts:
@@ -147,7 +153,8 @@ class TD:
         steps, optimisers = [], []
         for i, (rule, before) in enumerate(zip(self._rules(), state.optimisers, strict=True)):
             gradient = jax.grad(value)(learns, i)
-            step, after = rule.update(gradient, before, learns, td_error=td_errors[i], reset=done)
+            td_error = senses.sane(td_errors[i], gradient)
+            step, after = rule.update(gradient, before, learns, td_error=td_error, reset=done)
             steps.append(step)
             optimisers.append(after)
         update = jax.tree.map(lambda *leaves: sum(leaves[1:], leaves[0]), *steps)
@@ -163,7 +170,7 @@ class TD:
             optimisers=tuple(optimisers),
             fresh=done,
             error=error,
-            step=state.step + 1,
+            step=next_until_last(state.step),
         )
         return state, metrics
 
@@ -187,7 +194,10 @@ class TD:
 
     def _observe(self, state: TDState, observation: Array) -> tuple[Array, normalisation.Running]:
         encoded = spaces.encode(observation, state.observations.mean.shape)
-        return normalisation.observe(state.observations, encoded, self.normalise_observations)
+        limits = normalisation.Limits(self.input_bound, self.normalisation_window)
+        return normalisation.observe(
+            state.observations, encoded, self.normalise_observations, limits
+        )
 
 
 def return_error(

@@ -72,8 +72,4 @@ def usage() -> str:
 
 def _says_what_to_do(error: Exception) -> bool:
     """Whether the message of an error is for the user, and a traceback would be in the way."""
-    if isinstance(error, ValueError | ModuleNotFoundError | OutputError):
-        return True
-    from rillax.utils.checkpoint import CheckpointError  # imports JAX
-
-    return isinstance(error, CheckpointError)
+    return isinstance(error, ValueError | ModuleNotFoundError | OutputError)

@@ -3,6 +3,9 @@
 A rule is a frozen dataclass. ``build(decay)`` makes the whole update of a network, an optax
 transformation with an eligibility trace inside. A rule of your own needs no more than that. QRC,
 whose direction is more than a trace, asks for ``scale_direction`` as well.
+
+A TD error that is not finite means that the step is refused: the update is zero, and what the rule
+remembers stays as it was.
 """
 
 import dataclasses
@@ -10,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, get_args
 
 import jax
+import jax.numpy as jnp
 import optax
 
 from rillax.updates.intentional import Preconditioner, intentional
@@ -19,10 +23,11 @@ from rillax.updates.obgd import (
     obgd,
     overshooting_bound,
 )
-from rillax.updates.traces import eligibility_trace
+from rillax.updates.traces import eligibility_trace, refused
 from rillax.utils.names import choose
 
 Transformation: TypeAlias = optax.GradientTransformationExtraArgs
+_LARGEST_STEP = 1e12
 
 
 class Rule(Protocol):
@@ -55,17 +60,24 @@ class SGD:
             trace: Any, state: optax.EmptyState, params: Any = None, *, td_error: Any, **_: Any
         ) -> tuple[Any, optax.EmptyState]:
             direction = jax.tree.map(lambda z: td_error * z, trace)
-            return self._step(direction), state
+            return refused(td_error, self._step(direction)), state
 
         return optax.chain(eligibility_trace(decay), _stateless(update))
 
     def scale_direction(self) -> Transformation:
-        return _stateless(lambda direction, state, params=None, **_: (self._step(direction), state))
+        def update(
+            direction: Any, state: optax.EmptyState, params: Any = None, *, td_error: Any, **_: Any
+        ) -> tuple[Any, optax.EmptyState]:
+            return refused(td_error, self._step(direction)), state
+
+        return _stateless(update)
 
     def _step(self, direction: Any) -> Any:
         if self.clip is not None:
             direction = clip_by_norm(direction, self.clip)
-        return jax.tree.map(lambda d: self.step_size * d, direction)
+        # However far a network has run away, its next step leaves it finite.
+        most = _LARGEST_STEP
+        return jax.tree.map(lambda d: jnp.clip(self.step_size * d, -most, most), direction)
 
 
 @dataclass(frozen=True)
@@ -91,7 +103,7 @@ class ObGD:
             **_: Any,
         ) -> tuple[Any, optax.EmptyState]:
             bound = overshooting_bound(self.step_size, self.kappa, td_error, l1_norm(trace))
-            return jax.tree.map(lambda d: bound * d, direction), state
+            return refused(td_error, jax.tree.map(lambda d: bound * d, direction)), state
 
         return _stateless(update)
 
