@@ -138,6 +138,9 @@ class PPO:
     """Start the actor's output layer orthogonal, with this gain; as the others if not given."""
     critic_gain: float | None = None
     """Start the critic's output layer orthogonal, with this gain; as the others if not given."""
+    state_deviation: bool = False
+    """Whether the deviation of a continuous action depends on the state: the network puts it out,
+    through softplus. Otherwise it is a parameter of its own."""
     previous_action: bool = False
     """Append the last action to what the networks take in (one-hot if discrete)."""
     previous_reward: bool = False
@@ -194,7 +197,7 @@ class PPO:
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> PPOState:
         key, key_actor, key_critic = jax.random.split(key, 3)
         shape = spaces.observation_shape(observation_space)
-        outputs, log_deviation, bounds, action = actions_of(action_space)
+        outputs, log_deviation, bounds, action = actions_of(action_space, self.state_deviation)
         added = senses.nothing(action_space, self.previous_action, self.previous_reward)
         inputs = senses.input_shape(shape, added)
         actor = self.network.build(key_actor, inputs, outputs, self.actor_gain)
@@ -244,7 +247,8 @@ class PPO:
 
         def one(key: Any, now: Memories, last: Array, o: Array, fresh: Array, seen: Array) -> Any:
             now = _move(state.actor, state.critic, now, o, fresh, seen)
-            policy = make_policy(read(state.actor, now.actor), state.log_deviation)
+            out = read(state.actor, now.actor)
+            policy = make_policy(out, state.log_deviation, self.state_deviation)
             action = jnp.where(seen, policy.sample(key), last)
             value = read(state.critic, now.critic)[0]
             return now, action, policy.log_probability(action), value, policy.entropy()
@@ -469,7 +473,7 @@ class PPO:
             return jax.vmap(along, (None, 0, 0, 0, 0))(network, hidden, *inputs)
 
         def judge(out: Array, action: Array) -> tuple[Array, Array]:
-            policy = make_policy(out, learns.log_deviation)
+            policy = make_policy(out, learns.log_deviation, self.state_deviation)
             return policy.log_probability(action), policy.entropy()
 
         out = outputs(eqx.combine(learns.actor, frozen.actor), batch.start.actor)

@@ -22,9 +22,10 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from rillax import normalisation, spaces
 from rillax.agents import senses
 from rillax.agents.policies import actions_of, clip_action, make_policy
+from rillax.agents.refusals import count_refused
 from rillax.networks import Architecture, Network, Stream, advance, learn, split, start
 from rillax.networks.sequences import where
-from rillax.updates import ObGD, Rule, cut_traces
+from rillax.updates import Intentional, IntentionalPolicy, ObGD, Rule, cut_traces
 from rillax.utils.counts import next_until_last
 
 Metrics = dict[str, Float[Array, ""]]
@@ -35,7 +36,7 @@ class ActorParameters(NamedTuple):
 
     network: Network
     log_deviation: Float[Array, " actions"] | None
-    """None for discrete actions."""
+    """None for discrete actions, and where the network puts it out."""
 
 
 class StreamACState(NamedTuple):
@@ -84,6 +85,9 @@ class StreamAC:
     """Start the actor's output layer orthogonal, with this gain; as the others if not given."""
     critic_gain: float | None = None
     """Start the critic's output layer orthogonal, with this gain; as the others if not given."""
+    state_deviation: bool = False
+    """Whether the deviation of a continuous action depends on the state: the network puts it out,
+    through softplus. Otherwise it is a parameter of its own."""
     previous_action: bool = False
     """Append the last action to what the networks take in (one-hot if discrete)."""
     previous_reward: bool = False
@@ -97,10 +101,16 @@ class StreamAC:
     normalisation_window: int | None = None
     """Normalise by about so many of the last samples; by all there were if not given."""
 
+    def __post_init__(self) -> None:
+        if type(self.actor) is Intentional:
+            raise ValueError("the actor's rule is for values; intentional_policy is for policies")
+        if isinstance(self.critic, IntentionalPolicy):
+            raise ValueError("the critic's rule is for policies; intentional is for values")
+
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> StreamACState:
         key, key_actor, key_critic = jax.random.split(key, 3)
         shape = spaces.observation_shape(observation_space)
-        outputs, log_deviation, bounds, action = actions_of(action_space)
+        outputs, log_deviation, bounds, action = actions_of(action_space, self.state_deviation)
         added = senses.nothing(action_space, self.previous_action, self.previous_reward)
         inputs = senses.input_shape(shape, added)
         actor = self.network.build(key_actor, inputs, outputs, self.actor_gain)
@@ -128,7 +138,8 @@ class StreamAC:
         seen, observations = self._observe(state, observation, state.added)
         actor = advance(state.actor, seen, state.fresh)
         critic = advance(state.critic, seen, state.fresh)
-        policy = make_policy(actor.network(seen, actor.previous, actor.memory), state.log_deviation)
+        out = actor.network(seen, actor.previous, actor.memory)
+        policy = make_policy(out, state.log_deviation, self.state_deviation)
         action = policy.sample(key_action)
         state = state._replace(
             actor=actor,
@@ -179,7 +190,7 @@ class StreamAC:
         def objective(theta: ActorParameters) -> tuple[Array, Array]:
             network = eqx.combine(theta.network, actor_frozen)
             out = network(state.observation, state.actor.previous, state.actor.memory)
-            policy = make_policy(out, theta.log_deviation)
+            policy = make_policy(out, theta.log_deviation, self.state_deviation)
             entropy = policy.entropy()
             bonus = self.entropy * jnp.sign(td_error) * entropy
             return policy.log_probability(state.action) + bonus, entropy
@@ -194,6 +205,9 @@ class StreamAC:
         critic_update, critic_optimiser = self._critic().update(
             grad_v, state.critic_optimiser, critic_learns, **signals
         )
+        metrics = {"td_error": td_error, "value": v, "entropy": entropy}
+        before = state.actor_optimiser, state.critic_optimiser
+        metrics |= count_refused(before, (actor_optimiser, critic_optimiser))
         state = state._replace(
             actor=learn(state.actor, actor_update.network),
             log_deviation=optax.apply_updates(state.log_deviation, actor_update.log_deviation),
@@ -205,7 +219,7 @@ class StreamAC:
             rewards=where(learned, rewards, state.rewards),
             step=jnp.where(learned, next_until_last(state.step), state.step),
         )
-        return state, {"td_error": td_error, "value": v, "entropy": entropy}
+        return state, metrics
 
     def skip(self, state: StreamACState, done: Array) -> StreamACState:
         """Let a transition go by unlearned; memory is kept, unless the episode ended with it."""

@@ -15,6 +15,7 @@ from rillax.utils.names import choose
 
 COMMANDS = {
     "train": ("rillax.cli.train", "train an agent and write down what it learned"),
+    "compare": ("rillax.cli.compare", "draw several runs in one picture"),
     "demo": ("rillax.cli.demo", "see three kinds of memory learn, in a few minutes"),
     "envs": ("rillax.cli.envs", "list the environments"),
     "agents": ("rillax.cli.agents", "list the agents"),

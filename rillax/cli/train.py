@@ -94,8 +94,8 @@ def main(argv: list[str]) -> None:
     except Diverged as error:
         fail(str(error), DIVERGED)
     say(
-        f"final return {shown(summary['final_return_iqm'])} (IQM of {count(run.seeds, 'seed')}), "
-        f"{summary['frames_per_second'] or 0:,.0f} frames/s"
+        f"final return {shown(summary['final_return_iqm'])} (last tenth of the frames, IQM of "
+        f"{count(run.seeds, 'seed')}); {summary['frames_per_second'] or 0:,.0f} frames/s"
     )
     for lost in summary["diverged"]:
         say(f"seed {lost['seed']} diverged at frame {lost['frame']:,} and was left out")

@@ -14,7 +14,6 @@ parameters with ``optax.apply_updates``. They work with any parameters, not only
 """
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -22,6 +21,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int
 
+from rillax.updates.sums import sum_of
 from rillax.updates.traces import eligibility_trace, refused
 from rillax.utils.counts import next_until_last
 
@@ -38,23 +38,7 @@ def overshooting_bound(
 
 
 def l1_norm(tree: Any) -> Float[Array, ""]:
-    return sum((_sum(leaf.ravel(), jnp.abs) for leaf in jax.tree.leaves(tree)), jnp.zeros(()))
-
-
-def _sum(x: Array, of: Callable[[Array], Array] = lambda x: x) -> Float[Array, ""]:
-    """The sum of a vector, folded in 16 again and again.
-
-    A compiler may not reorder a sum, so it adds one number at a time; 16 neighbours with 16 others
-    it adds as fast as they can be read.
-    """
-    whole = x.size // 256 * 256
-    if not whole:
-        return jnp.sum(of(x))
-    parts = [of(part) for part in jnp.unstack(x[:whole].reshape(-1, 16, 16), axis=1)]
-    while len(parts) > 1:
-        parts = [a + b for a, b in zip(parts[::2], parts[1::2], strict=True)]
-    folded = _sum(parts[0].ravel())
-    return folded + jnp.sum(of(x[whole:])) if whole < x.size else folded
+    return sum_of(jnp.abs, tree)
 
 
 def scale_by_obgd(step_size: float, kappa: float) -> optax.GradientTransformationExtraArgs:

@@ -8,13 +8,15 @@ A TD error that is not finite means that the step is refused: the update is zero
 remembers stays as it was.
 """
 
+import dataclasses
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, get_args
 
 import jax
 import jax.numpy as jnp
 import optax
 
+from rillax.updates.intentional import Preconditioner, intentional
 from rillax.updates.obgd import (
     adaptive_obgd,
     l1_norm,
@@ -22,6 +24,7 @@ from rillax.updates.obgd import (
     overshooting_bound,
 )
 from rillax.updates.traces import eligibility_trace, refused
+from rillax.utils.names import choose
 
 Transformation: TypeAlias = optax.GradientTransformationExtraArgs
 _LARGEST_STEP = 1e12
@@ -122,7 +125,54 @@ class AdaptiveObGD:
         return adaptive_obgd(self.step_size, self.kappa, decay, self.beta, self.epsilon)
 
 
-RULES: dict[str, Any] = {"sgd": SGD, "obgd": ObGD, "adaptive_obgd": AdaptiveObGD}
+@dataclass(frozen=True)
+class Intentional:
+    """The intentional update for values (Sharifnassab et al., 2026): steps measured in the output.
+
+    Published: eta 0.25 for action values, 0.5 for state values.
+    """
+
+    eta: float = 0.25
+    """The share of the TD error that a step is to take off."""
+    preconditioner: Preconditioner = "gradient"
+    """What each coordinate is measured by: the second moment of its gradient or of its trace."""
+    error_decay: float = 0.9998
+    """Decay of the running size of the TD error."""
+    moment_decay: float = 0.999
+    """Decay of the second moment."""
+    error_clip: float = 20.0
+    """The TD error is clipped at so many times its running size."""
+    epsilon: float = 1e-8
+    """Added to the root of the second moment."""
+
+    def __post_init__(self) -> None:
+        choose("preconditioner", self.preconditioner, get_args(Preconditioner))
+        for name in ("error_decay", "moment_decay"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+
+    def build(self, decay: float) -> Transformation:
+        return intentional(decay=decay, **dataclasses.asdict(self))
+
+
+@dataclass(frozen=True)
+class IntentionalPolicy(Intentional):
+    """The intentional update for a policy: the TD error is measured in its running mean size."""
+
+    eta: float = 0.05
+    """The change of the log-probability that a TD error of the usual size is to bring."""
+
+    def build(self, decay: float) -> Transformation:
+        return intentional(decay=decay, policy=True, **dataclasses.asdict(self))
+
+
+RULES: dict[str, Any] = {
+    "sgd": SGD,
+    "obgd": ObGD,
+    "adaptive_obgd": AdaptiveObGD,
+    "intentional": Intentional,
+    "intentional_policy": IntentionalPolicy,
+}
 """Our rules, by the names that the command line has for them."""
 
 

@@ -67,13 +67,11 @@ def test_the_peek_sees_the_action_just_taken(x64):
 
     network = Architecture(cell=RTU(3), width=4, encoder=encoder)
     agent = StreamAC(network=network, previous_action=True, normalise_rewards=False)
-    state = agent.init(jax.random.key(0), BOX, Discrete(3))
-    state, _ = agent.act(state, jnp.ones(2))
-    errors = set()
+    state = jax.jit(lambda key: agent.init(key, BOX, Discrete(3)))(jax.random.key(0))
+    state, _ = jax.jit(agent.act)(state, jnp.ones(2))
+    learn, errors = jax.jit(agent.learn), set()
     for action in range(3):
-        _, metrics = agent.learn(
-            state._replace(action=jnp.int32(action)), 0.0, jnp.ones(2), False, False
-        )
+        _, metrics = learn(state._replace(action=jnp.int32(action)), 0.0, jnp.ones(2), False, False)
         errors.add(round(float(metrics["td_error"]), 9))
     assert len(errors) == 3
 
@@ -98,15 +96,16 @@ def test_it_works_in_jax_beside_gymnasium_and_in_a_learner(agent):
 
 def test_ppo_sees_what_the_streaming_agents_see(x64):
     agent = PPO(network=SMALL, environments=2, previous_action=True, previous_reward=True)
-    state = agent.init(jax.random.key(0), BOX, Discrete(3))
+    state = jax.jit(lambda key: agent.init(key, BOX, Discrete(3)))(jax.random.key(0))
+    act, record = jax.jit(agent.act), jax.jit(agent.record)
     yes, no = jnp.array([True, False]), jnp.zeros(2, bool)
-    state, actions = agent.act(state, jnp.ones((2, 2)))
+    state, actions = act(state, jnp.ones((2, 2)))
     np.testing.assert_array_equal(state.sample.observation[:, 2:], 0)
-    state, _, _ = agent.record(state, jnp.array([0.5, 1.0]), jnp.ones((2, 2)), yes, no)
+    state, _, _ = record(state, jnp.array([0.5, 1.0]), jnp.ones((2, 2)), yes, no)
     reward = float(state.sample.reward[1])
     np.testing.assert_array_equal(state.added[0], 0)  # its episode is over
     np.testing.assert_allclose(state.added[1], expected("discrete", actions[1], reward))
-    state, _ = agent.act(state, jnp.ones((2, 2)))
+    state, _ = act(state, jnp.ones((2, 2)))
     np.testing.assert_allclose(state.sample.observation[:, 2:], state.added)
 
 
