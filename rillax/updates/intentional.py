@@ -42,13 +42,14 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int
 
+from rillax._jax.kernels import kept
 from rillax.updates.sums import sum_of
 from rillax.updates.traces import TraceState
 
 Preconditioner: TypeAlias = Literal["gradient", "trace"]
 """What the second moment is of."""
 LARGEST = 1e15
-"""A gradient beyond this counts as not finite: in single precision its square nearly is."""
+"""A larger gradient counts as none: in single precision its square is nearly infinite."""
 LAST = 2**30
 """Steps are counted up to here. All running means have long forgotten their start then."""
 
@@ -121,12 +122,12 @@ def intentional(
         def inverse_metric(v: Array) -> Array:
             return 1 / (jnp.sqrt(corrected * v) + epsilon)
 
+        gradient = kept(gradient)  # read in three passes; to make it goes over the sensitivities
         trace = jax.tree.map(trace_of, state.trace.trace, gradient)
         moment = jax.tree.map(moment_of, state.moment, trace, gradient)
         inverse = jax.tree.map(inverse_metric, moment)
-        norm_now = sum_of(
-            lambda g, p: jnp.where(is_usable(g), jnp.square(g) * p, jnp.inf), gradient, inverse
-        )
+        # Of the gradient as it came, so that what is not finite in it shows here.
+        norm_now = sum_of(lambda g, p: jnp.square(g) * p, gradient, inverse)
         trace_norm = sum_of(lambda z, p: jnp.square(z) * p, trace, inverse)
 
         norm = state.norm + (1 - decay) * (norm_now - state.norm)
