@@ -21,6 +21,15 @@ def paper(agent: str, env: str, frames: int) -> Any:
     return kind() if made is None else made
 
 
+def bounded(agent: Any) -> Any:
+    """The agent with its inputs bounded, as it has them by default and the paper has not.
+
+    The bound is generous: where nothing is wrong with a stream, it changes nothing.
+    """
+    default = settings.flat(type(agent)()).get("input_bound")
+    return agent if default is None else settings.change(agent, input_bound=default.value)
+
+
 def family(env: str) -> str:
     """The family of environments whose table applies."""
     if env in envs.MUJOCO:

@@ -76,6 +76,7 @@ _QRC = QRC(
     epsilon_end=0.01,
     normalise_observations=True,
     normalise_rewards=True,
+    input_bound=None,
 )
 """Tables 1, 2 and 6. They differ in their networks and in the frames over which epsilon falls."""
 _INPUTS: Mapping[str, Any] = {"previous_action": True, "previous_reward": True}
@@ -100,6 +101,7 @@ def _stream_ac(
         critic=ObGD(step_size=1.0, kappa=critic_kappa),
         normalise_observations=True,
         normalise_rewards=True,
+        input_bound=None,
         **rest,
     )
 
@@ -170,7 +172,7 @@ TABLES: dict[int, Table] = {
 }
 
 
-_PPO = PPO(network=BATCHED, value_clip=True, actor_gain=0.01, critic_gain=1.0)
+_PPO = PPO(network=BATCHED, value_clip=True, actor_gain=0.01, critic_gain=1.0, input_bound=None)
 """The numbers of Elelimy et al. (2024), which are the defaults, with the authors' networks."""
 BATCHED_AGENTS: dict[str, PPO] = {
     "POPGym": replace(
@@ -197,7 +199,7 @@ def agent_for(agent: str, family: str, frames: int) -> Any:
     text. None if the paper does not have this agent.
     """
     if agent == "ppo":
-        return BATCHED_AGENTS.get(family, PPO(network=DISCRETE))
+        return BATCHED_AGENTS.get(family, PPO(network=DISCRETE, input_bound=None))
     stand_ins = {("stream_ac", "MemoryChain"): 5}
     numbers = {(agents.name_of(t.agent), t.family): t.number for t in TABLES.values()} | stand_ins
     if (agent, family) in numbers:

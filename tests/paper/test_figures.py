@@ -171,19 +171,27 @@ def test_ppo_is_the_authors():
 def test_the_numbers_an_agent_has_by_default_are_tables_1_and_3():
     network = Architecture()
     qrc = presets.paper("qrc", "MemoryChain", 500_000)
-    assert dataclasses.replace(qrc, network=network) == QRC()
+    assert dataclasses.replace(presets.bounded(qrc), network=network) == QRC()
     stream_ac = presets.paper("stream_ac", "AutoencodeEasy", 5_000_000)
     inputs = {"previous_action": False, "previous_reward": False}
-    assert dataclasses.replace(stream_ac, network=network, **inputs) == StreamAC()
+    stream_ac = dataclasses.replace(presets.bounded(stream_ac), network=network, **inputs)
+    assert stream_ac == StreamAC()
+
+
+def test_inputs_are_bounded_in_our_preset_and_not_in_the_papers():
+    for preset, bound in (("paper", None), ("rillax", 100.0)):
+        for job in figures.jobs_of(figures.figures(preset)):
+            if isinstance(job.work, Run):
+                assert job.work.agent.input_bound == bound
 
 
 def test_what_has_no_table():
     """Elsewhere: the numbers of Tables 1 and 3, the networks of the text; a user's has its own."""
     for env in ("my_envs:Maze", "CartPole-v1"):
-        assert presets.paper("qrc", env, 500_000) == QRC()
-        assert presets.paper("stream_ac", env, 1000) == StreamAC()
-        assert presets.paper("ppo", env, 1000) == PPO()
-    assert presets.paper("ppo", "MemoryChain", 1000) == PPO()
+        assert presets.bounded(presets.paper("qrc", env, 500_000)) == QRC()
+        assert presets.bounded(presets.paper("stream_ac", env, 1000)) == StreamAC()
+        assert presets.bounded(presets.paper("ppo", env, 1000)) == PPO()
+    assert presets.bounded(presets.paper("ppo", "MemoryChain", 1000)) == PPO()
     assert presets.paper("stream_ac", "MemoryChain", 1000) == tables.TABLES[5].agent
     assert presets.paper("rillax.agents:StreamAC", "Hopper-P", 1000) == StreamAC()
     assert presets.paper("qrc", "my_envs:Maze", 1000).epsilon_frames == 100
@@ -255,7 +263,9 @@ def test_an_override_changes_what_it_names_and_nothing_else():
     override = Override("fig1b/L64-rtu-*", "it learns", {"discount": 0.9, "r_min": 0.9})
     figure = dataclasses.replace(fig1b.FIGURE, overrides=(override,))
     ours = figure.with_jobs("rillax").jobs
-    plain = {job.name: job for job in fig1b.jobs("rillax")}
+    plain = {
+        job.name: job for job in dataclasses.replace(figure, overrides=()).with_jobs("rillax").jobs
+    }
     both = [job for job in ours if job.name in plain]
     assert len(both) == len(ours)
     changed = [job.name for job in both if job != plain[job.name]]
