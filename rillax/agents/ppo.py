@@ -145,6 +145,8 @@ class PPO:
     """Append the last action to what the networks take in (one-hot if discrete)."""
     previous_reward: bool = False
     """Append the last reward, as it is scaled, to what the networks take in."""
+    normalise_previous: bool = True
+    """Normalise the last action and reward along with the observation."""
     normalise_observations: bool = True
     normalise_rewards: bool = True
     input_bound: float | None = 100.0
@@ -220,7 +222,7 @@ class PPO:
             sample=self._for_each(sample),
             entropy=self._for_each(number),
             bounds=bounds,
-            observations=normalisation.start(shape),
+            observations=normalisation.start(inputs if self.normalise_previous else shape),
             rewards=normalisation.RewardScale(self._for_each(number), normalisation.start(())),
             losses=dict.fromkeys(("policy_loss", "value_loss", "kl", "clipped"), number),
             key=key,
@@ -319,7 +321,7 @@ class PPO:
         return state, sample, metrics
 
     def _encode(self, state: PPOState, observation: Array) -> Array:
-        shape = state.observations.mean.shape
+        shape = senses.observed_shape(state.observations, state.added, self.normalise_previous)
         return jax.vmap(lambda o: spaces.encode(o, shape))(observation)
 
     def _taken(self, state: PPOState) -> Array:
@@ -346,19 +348,19 @@ class PPO:
         added: Array | None,
     ) -> tuple[Array, normalisation.Running]:
         """Observations as networks see them, after all that count have been counted."""
-        running = state.observations
-        join = jax.vmap(senses.join, (0, None if added is None else 0))
+        first, last = (added, None) if self.normalise_previous else (None, added)
+        seen, running = _join(observation, first), state.observations
         limits, largest = self._limits(), normalisation.LARGEST
-        observation = jnp.clip(observation, -largest, largest)
+        seen = jnp.clip(seen, -largest, largest)
         if not self.normalise_observations:
-            return join(observation, added), running
+            return _join(seen, last), running
 
         def count(running: normalisation.Running, x: tuple[Array, Array]) -> Any:
             return where(x[1], normalisation.update(running, x[0], limits), running), None
 
-        running, _ = jax.lax.scan(count, running, (observation, counts))
-        seen = jax.vmap(lambda x: normalisation.normalise(running, x, limits))(observation)
-        return join(seen, added), running
+        running, _ = jax.lax.scan(count, running, (seen, counts))
+        seen = jax.vmap(lambda x: normalisation.normalise(running, x, limits))(seen)
+        return _join(seen, last), running
 
     def _limits(self) -> normalisation.Limits:
         return normalisation.Limits(self.input_bound, self.normalisation_window)
@@ -519,6 +521,10 @@ def _move(
     return Memories(
         move(actor, memories.actor, o, fresh, seen), move(critic, memories.critic, o, fresh, seen)
     )
+
+
+def _join(seen: Float[Array, "N ..."], added: Array | None) -> Float[Array, "N ..."]:
+    return seen if added is None else jax.vmap(senses.join)(seen, added)
 
 
 def _hidden_alone(memories: Memories) -> Memories:

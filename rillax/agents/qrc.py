@@ -100,6 +100,8 @@ class QRC:
     """Append the last action to what the networks take in (one-hot if discrete)."""
     previous_reward: bool = False
     """Append the last reward, as it is scaled, to what the networks take in."""
+    normalise_previous: bool = True
+    """Normalise the last action and reward along with the observation."""
     normalise_observations: bool = True
     """Whether observations are normalised by running statistics."""
     normalise_rewards: bool = True
@@ -138,7 +140,7 @@ class QRC:
             added=added,
             action=jnp.int32(0),
             greedy=jnp.bool_(True),
-            observations=normalisation.start(shape),
+            observations=normalisation.start(inputs if self.normalise_previous else shape),
             rewards=normalisation.start_reward_scale(),
             key=key,
             step=jnp.int32(0),
@@ -248,11 +250,8 @@ class QRC:
     def _observe(
         self, state: QRCState, observation: Array, added: Array | None
     ) -> tuple[Array, normalisation.Running]:
-        encoded = spaces.encode(observation, state.observations.mean.shape)
-        seen, running = normalisation.observe(
-            state.observations, encoded, self.normalise_observations, self._limits()
-        )
-        return senses.join(seen, added), running
+        how = self.normalise_previous, self.normalise_observations, self._limits()
+        return senses.take_in(state.observations, observation, added, *how)
 
     def _limits(self) -> normalisation.Limits:
         return normalisation.Limits(self.input_bound, self.normalisation_window)

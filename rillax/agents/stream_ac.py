@@ -92,6 +92,8 @@ class StreamAC:
     """Append the last action to what the networks take in (one-hot if discrete)."""
     previous_reward: bool = False
     """Append the last reward, as it is scaled, to what the networks take in."""
+    normalise_previous: bool = True
+    """Normalise the last action and reward along with the observation."""
     normalise_observations: bool = True
     """Whether observations are normalised by running statistics."""
     normalise_rewards: bool = True
@@ -126,7 +128,7 @@ class StreamAC:
             added=added,
             action=action,
             bounds=bounds,
-            observations=normalisation.start(shape),
+            observations=normalisation.start(inputs if self.normalise_previous else shape),
             rewards=normalisation.start_reward_scale(),
             key=key,
             step=jnp.int32(0),
@@ -233,11 +235,8 @@ class StreamAC:
     def _observe(
         self, state: StreamACState, observation: Array, added: Array | None
     ) -> tuple[Array, normalisation.Running]:
-        encoded = spaces.encode(observation, state.observations.mean.shape)
-        seen, running = normalisation.observe(
-            state.observations, encoded, self.normalise_observations, self._limits()
-        )
-        return senses.join(seen, added), running
+        how = self.normalise_previous, self.normalise_observations, self._limits()
+        return senses.take_in(state.observations, observation, added, *how)
 
     def _limits(self) -> normalisation.Limits:
         return normalisation.Limits(self.input_bound, self.normalisation_window)

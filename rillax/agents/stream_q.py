@@ -75,6 +75,8 @@ class StreamQ:
     """Append the last action to what the network takes in (one-hot)."""
     previous_reward: bool = False
     """Append the last reward, as it is scaled, to what the network takes in."""
+    normalise_previous: bool = True
+    """Normalise the last action and reward along with the observation."""
     normalise_observations: bool = True
     """Whether observations are normalised by running statistics."""
     normalise_rewards: bool = True
@@ -98,7 +100,7 @@ class StreamQ:
             added=added,
             action=jnp.int32(0),
             greedy=jnp.bool_(True),
-            observations=normalisation.start(shape),
+            observations=normalisation.start(inputs if self.normalise_previous else shape),
             rewards=normalisation.start_reward_scale(),
             key=key,
             step=jnp.int32(0),
@@ -192,11 +194,8 @@ class StreamQ:
     def _observe(
         self, state: StreamQState, observation: Array, added: Array | None
     ) -> tuple[Array, normalisation.Running]:
-        encoded = spaces.encode(observation, state.observations.mean.shape)
-        seen, running = normalisation.observe(
-            state.observations, encoded, self.normalise_observations, self._limits()
-        )
-        return senses.join(seen, added), running
+        how = self.normalise_previous, self.normalise_observations, self._limits()
+        return senses.take_in(state.observations, observation, added, *how)
 
     def _limits(self) -> normalisation.Limits:
         return normalisation.Limits(self.input_bound, self.normalisation_window)
