@@ -26,6 +26,7 @@ def test_train_writes_what_it_says(tmp_path, capsys, monkeypatch):
     out = tmp_path / "x"
     cli.main(train("--frames", "500", "--seeds", "2", "--seed", "4", "--out", str(out)))
     assert {p.name for p in out.iterdir()} == {
+        ".train.lock",
         "config.json",
         "metrics.parquet",
         "curve.png",
@@ -64,8 +65,14 @@ def test_train_writes_what_it_says(tmp_path, capsys, monkeypatch):
     ("flags", "words"),
     [
         (["--env", "MemoryChian"], ["unknown environment 'MemoryChian'", "MemoryChain"]),
-        (["--agent", "sarsa"], ["unknown agent 'sarsa'", "choose from: qrc, stream_ac, ppo"]),
-        (["--cell", "rnn"], ["unknown cell 'rnn'", "rtu, rtu_nonlinear, gru, lstm, feedforward"]),
+        (
+            ["--agent", "sarsa"],
+            ["unknown agent 'sarsa'", "choose from: qrc, stream_q, stream_ac, td, ppo"],
+        ),
+        (
+            ["--cell", "rnn"],
+            ["unknown cell 'rnn'", "rtu, rtu_nonlinear, mingru, gru, lstm, feedforward"],
+        ),
         (["--gradient", "bptt"], ["unknown gradient 'bptt'", "rtrl, tbptt"]),
         (["--length", "0"], ["length of at least 1", "got 0"]),
         (["--width", "-64"], ["width must be at least 1", "got -64"]),

@@ -47,8 +47,11 @@ def beside_gymnasium():
 def numbers(loop, statistics):
     state = loop.agent_state()
     state = state._replace(key=jax.random.key_data(state.key))
+    leaves, _ = jax.tree_util.tree_flatten_with_path((state, statistics))
     return [
-        np.asarray(leaf, float).ravel().tolist() for leaf in jax.tree.leaves((state, statistics))
+        np.asarray(leaf, float).ravel().tolist()
+        for path, leaf in leaves
+        if not jax.tree_util.keystr(path).endswith("_low")  # what rounding has left
     ]
 
 

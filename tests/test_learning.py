@@ -10,6 +10,7 @@ import pytest
 FLAGS = [
     *("--env", "MemoryChain", "--length", "4", "--agent", "qrc", "--width", "32", "--hidden", "32"),
     *("--frames", "25000", "--seeds", "3", "--epsilon-frames", "3000"),
+    *("--encoder-widths", "None", "--head-widths", "None", "--initialisation", "sparse"),
 ]
 
 

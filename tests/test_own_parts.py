@@ -42,10 +42,8 @@ def importable(monkeypatch):
         monkeypatch.delitem(sys.modules, name, raising=False)
 
 
-@pytest.mark.parametrize(
-    "module",
-    [pytest.param(m, marks=() if m == "my_envs" else pytest.mark.slow) for m in RUNS],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("module", RUNS)
 def test_it_trains_is_killed_resumes_and_loads(module, tmp_path, importable):
     flags = [*RUNS[module], *SMALL, "--frames", FRAMES.get(module, "20000")]
     whole, cut = tmp_path / "whole", tmp_path / "cut"

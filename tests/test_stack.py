@@ -100,6 +100,7 @@ def test_the_first_layer_is_what_it_would_be_alone():
     assert not np.array_equal(stacked.layers[0].nu_log, stacked.layers[1].nu_log)
 
 
+@pytest.mark.slow
 def test_an_agent_with_two_layers_learns():
     """MemoryChain 4: a cue, some steps of silence, one question."""
     network = Architecture(layers=(RTU(16), RTU(16)), width=16, sparsity=0.0)

@@ -56,6 +56,10 @@ class NotFinite(BadInput):
     """To learn from a transition would have made the agent infinite or NaN; it was skipped."""
 
 
+class UntrustedFile(CheckpointError, settings.Untrusted):
+    """A file names code that may not be imported because of it."""
+
+
 class _Beside(NamedTuple):
     """What a learner knows beside the agent's state."""
 
@@ -346,6 +350,8 @@ class Learner:
             return cls._from(path, arrays, meta, agent, trust)
         except CheckpointError:
             raise
+        except settings.Untrusted as error:
+            raise UntrustedFile(f"{path} cannot be used: {error}") from error
         except Exception as error:  # a file from a stranger may raise anything
             raise CheckpointError(f"{path} cannot be used: {error}") from error
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rillax.agents import PPO, QRC, StreamAC
+from rillax.agents import AGENTS
 from rillax.cells import GRU, LSTM, RTU, FeedForward, MinGRU, NonlinearRTU
 from rillax.cli import main as cli
 from rillax.cli import terminal
@@ -61,10 +61,7 @@ def test_every_documented_line_parses(argv):
     assert run.env == given.get("--env", "MemoryChain")
     assert run.frames == int(given.get("--frames", 100_000))
     assert out == Path(given.get("--out", "runs/latest"))
-    assert (
-        type(run.agent)
-        is {"qrc": QRC, "stream_ac": StreamAC, "ppo": PPO}[given.get("--agent", "qrc")]
-    )
+    assert type(run.agent) is AGENTS[given.get("--agent", "qrc")]
 
 
 def test_there_are_documented_lines():

@@ -26,11 +26,22 @@ RUNS = {
     "mujoco": ["--env", "Hopper-P", "--agent", "stream_ac", "--frames", "1500"],
     "mujoco_ppo": ["--env", "Hopper-P", "--agent", "ppo", "--frames", "2500", *PPO],
 }
-SMALL = ["--width", "8", "--hidden", "8", "--seeds", "2", "--checkpoint-seconds", "0"]
+SMALL = [
+    "--width",
+    "8",
+    "--encoder-widths",
+    "None",
+    "--hidden",
+    "8",
+    "--seeds",
+    "2",
+    "--checkpoint-seconds",
+    "0",
+]
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(k, marks=pytest.mark.slow if "ppo" in k else ()) for k in RUNS]
+    "kind", [pytest.param(k, marks=() if k == "jax" else pytest.mark.slow) for k in RUNS]
 )
 def test_sigkill_and_resume_give_the_same_bits(kind, tmp_path):
     if "mujoco" in kind:

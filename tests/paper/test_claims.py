@@ -11,6 +11,7 @@ import pytest
 from rillax.cli import main as cli
 from rillax.experiments import store
 from rillax.paper import choices, collect, drawing, figures, report
+from rillax.utils import files
 from rillax.utils.files import OutputError
 from tests.experiments.made_up import finish, prepare
 from tests.paper.made_up import whole_paper
@@ -182,10 +183,10 @@ def test_a_seed_that_diverged_is_left_out_and_mentioned(tmp_path):
     prepare(root)
     finish(root, job, 1.0)
     path = root.directory(job) / store.DONE
-    done = json.loads(path.read_text())
+    done = files.read_json(path)
     done["summary"]["final_return_per_seed"][2] = None
     done["summary"]["diverged"] = [{"seed": 2, "frame": 10, "networks": ["q"]}]
-    path.write_text(json.dumps(done))
+    files.write_json(path, done)
     collect.collect(root, tmp_path)
     (row,) = collect.summary(collect.load(tmp_path, "fig1b"))
     assert (row["seeds"], row["diverged"]) == (5, 1)

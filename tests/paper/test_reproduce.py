@@ -176,8 +176,8 @@ def test_a_directory_of_something_else_is_refused_and_left_alone(
     prepare(root)
     for job in jobs:
         finish(root, job, 1.0)
-    manifest = json.loads((root.path / store.MANIFEST).read_text())
-    (root.path / store.MANIFEST).write_text(json.dumps({**manifest, **(change or {})}))
+    manifest = files.read_json(root.path / store.MANIFEST)
+    files.write_json(root.path / store.MANIFEST, {**manifest, **(change or {})})
     if change is None:
         (root.path / store.MANIFEST).unlink()
     before = tree(root.path)
