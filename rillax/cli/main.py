@@ -16,6 +16,8 @@ from rillax.utils.names import choose
 COMMANDS = {
     "train": ("rillax.cli.train", "train an agent and write down what it learned"),
     "demo": ("rillax.cli.demo", "see three kinds of memory learn, in a few minutes"),
+    "export": ("rillax.cli.export", "write a learner as C, to learn where there is no Python"),
+    "import": ("rillax.cli.import_", "take back what a learner in C has saved"),
     "envs": ("rillax.cli.envs", "list the environments"),
     "agents": ("rillax.cli.agents", "list the agents"),
     "reproduce": ("rillax.cli.reproduce", "run the experiments of the paper"),

@@ -3,15 +3,13 @@
 from pathlib import Path
 from typing import Any, Self
 
-import jax
 import numpy as np
 
-from rillax import agents, spaces
-from rillax._jax.kernels import Program, one_kernel
+from rillax import spaces
 from rillax.loops import inputs
+from rillax.loops.engines import EngineName, make_engine
 from rillax.loops.inputs import BadInput, OnBadInput, as_observation, what_is_wrong
 from rillax.loops.interface import require_steps
-from rillax.loops.packing import Packing
 from rillax.utils import checkpoint, settings
 
 __all__ = ["BadInput", "Learner"]
@@ -38,6 +36,8 @@ class Learner:
     Memory and time per step are fixed. A NaN or an infinity in an observation or reward raises
     ``BadInput`` and changes nothing. With ``on_bad_input="skip"`` that transition is dropped
     instead: memory is kept, the last action is repeated, and ``skipped`` counts it.
+
+    ``engine="c"`` takes the steps in C, compiled on this machine (docs/device.md).
     """
 
     def __init__(
@@ -47,6 +47,7 @@ class Learner:
         action_space: Any,
         seed: int = 0,
         on_bad_input: OnBadInput = "raise",
+        engine: EngineName = "jax",
     ):
         inputs.check_policy(on_bad_input)
         require_steps(agent, "a Learner needs a streaming agent such as StreamAC")
@@ -59,37 +60,35 @@ class Learner:
         """Transitions dropped for bad input."""
         self._dropped = False
         self._last: np.ndarray | None = None
-        self._metrics: dict[str, jax.Array] = {}
-
-        state = jax.jit(lambda key: agent.init(key, observation_space, action_space))(
-            jax.random.key(seed)
-        )
-        self._packing = Packing(state)
-        self._packed = self._packing.pack(state)
-        self._act = self._compiled(agent.act)
-        self._learn = self._compiled(agent.learn)
-        self._skip = self._compiled(lambda state, done: (agent.skip(state, done), None))
-
-    def _compiled(self, function: Any) -> Any:
-        """A function of a state and some inputs, compiled for packed states; the old is donated."""
-        packing = self._packing
-
-        def packed(arrays: list[jax.Array], *inputs: Any) -> tuple[list[jax.Array], Any]:
-            state, out = function(packing.unpack(arrays), *inputs)
-            return packing.pack(state), out
-
-        forms = [one_kernel(packed), packed] if agents.one_kernel(self.agent) else [packed]
-        return Program(*forms, donate=(0,))
+        self._engine = make_engine(engine, agent, observation_space, action_space, seed)
 
     @property
     def state(self) -> Any:
         """The agent's state, as a tree."""
-        return self._packing.unpack(self._packed)
+        return self._engine.get_state()
+
+    @property
+    def acted(self) -> bool:
+        """Whether an action was ever chosen."""
+        return self._last is not None
+
+    def go_on(self, state: Any, acted: bool = True) -> None:
+        """Go on from a state of the agent; ``acted``: it has an action to learn about."""
+        self._engine.set_state(state, acted)
+        self.step = int(state.step) + self.skipped
+        discrete = spaces.is_discrete(self.action_space)
+        if not acted:
+            self._last = None
+        elif discrete:
+            self._last = np.asarray(state.action) + inputs.first(self.action_space)
+        else:
+            bounds = spaces.action_bounds(self.action_space)
+            self._last = np.clip(np.reshape(state.action, self.action_space.shape), *bounds)
 
     @property
     def metrics(self) -> dict[str, float]:
         """What the last ``learn`` measured, and how many transitions have been skipped so far."""
-        return {**{k: float(v) for k, v in self._metrics.items()}, "skipped": float(self.skipped)}
+        return {**self._engine.metrics, "skipped": float(self.skipped)}
 
     def act(self, observation: Any) -> Any:
         """Take in an observation and choose an action for the environment."""
@@ -98,8 +97,7 @@ class Learner:
             self._refuse(wrong)
             self._dropped = True
             return self._neutral() if self._last is None else self._last
-        self._packed, action = self._act(self._packed, array)
-        self._last = np.asarray(action)
+        self._last = self._engine.act(array)
         if spaces.is_discrete(self.action_space):
             self._last = self._last + inputs.first(self.action_space)
         return self._last
@@ -123,11 +121,9 @@ class Learner:
         if wrong is not None or self._dropped:
             self.skipped += 1
             self._dropped = False
-            self._packed, _ = self._skip(self._packed, bool(terminated) or bool(truncated))
+            self._engine.skip(bool(terminated) or bool(truncated))
             return
-        self._packed, self._metrics = self._learn(
-            self._packed, number, array, bool(terminated), bool(truncated)
-        )
+        self._engine.learn(number, array, bool(terminated), bool(truncated))
 
     def _refuse(self, wrong: str) -> None:
         inputs.refuse(
@@ -145,7 +141,11 @@ class Learner:
 
     def save(self, path: str | Path) -> None:
         """Write the whole learner into one file, atomically."""
-        meta = {
+        checkpoint.save(path, checkpoint.flatten(self.state), self.describe())
+
+    def describe(self) -> dict[str, Any]:
+        """Everything about the learner but the arrays of its state, as JSON can hold it."""
+        return {
             "kind": "learner",
             "agent": settings.to_json(self.agent),
             "observation_space": spaces.describe(self.observation_space),
@@ -156,10 +156,15 @@ class Learner:
             "dropped": self._dropped,
             "last": None if self._last is None else self._last.tolist(),
         }
-        checkpoint.save(path, checkpoint.flatten(self.state), meta)
 
     @classmethod
-    def load(cls, path: str | Path, agent: Any = None, trust: bool = False) -> Self:
+    def load(
+        cls,
+        path: str | Path,
+        agent: Any = None,
+        trust: bool = False,
+        engine: EngineName = "jax",
+    ) -> Self:
         """The learner as it was saved, to the bit.
 
         Code is not in the file. An agent, cell or rule of your own is taken from the module it was
@@ -169,14 +174,27 @@ class Learner:
         arrays, meta = checkpoint.load(path)
         if meta.get("kind") != "learner":
             raise checkpoint.CheckpointError(f"{path} holds a {meta.get('kind')}, not a learner")
+        learner = cls.described(meta, agent, trust, engine)
+        state = checkpoint.unflatten(learner.state, arrays, str(path))
+        learner._engine.set_state(state, learner.acted)
+        return learner
+
+    @classmethod
+    def described(
+        cls,
+        meta: dict[str, Any],
+        agent: Any = None,
+        trust: bool = False,
+        engine: EngineName = "jax",
+    ) -> Self:
+        """The learner that ``describe`` described, with a new state."""
         learner = cls(
             settings.from_json(meta["agent"], trust) if agent is None else agent,
             spaces.rebuild(meta["observation_space"]),
             spaces.rebuild(meta["action_space"]),
             on_bad_input=meta["on_bad_input"],
+            engine=engine,
         )
-        state = checkpoint.unflatten(learner.state, arrays, str(path))
-        learner._packed = learner._packing.pack(state)
         learner.step, learner.skipped = meta["step"], meta["skipped"]
         learner._dropped = meta["dropped"]
         if meta["last"] is not None:

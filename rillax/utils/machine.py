@@ -68,7 +68,7 @@ def keep_compilations() -> Path | None:
         return Path(chosen)
     if not setting("jax_enable_compilation_cache", True):
         return None
-    place = platformdirs.user_cache_path("rillax") / "compiled" / _kind_of_processor()
+    place = platformdirs.user_cache_path("rillax") / "compiled" / kind_of_processor()
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError:
@@ -81,7 +81,7 @@ def keep_compilations() -> Path | None:
     return place
 
 
-def _kind_of_processor() -> str:
+def kind_of_processor() -> str:
     """A name for what programs are compiled for: a home directory may be shared by several."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
