@@ -223,14 +223,14 @@ static void ${cell}_back(const ${cell}_weights *restrict w, const ${cell}_pass *
 
 _RTU_ROWS = """
 /* dL/dpsi = dL/dh S, through all of time: $about. */
-static real ${cell}_${rule}(const step *by, $parameters,
+static void ${cell}_${rule}(const step *by, $parameters,
                             const ${cell}_memory *restrict m, const ${cell}_pass *restrict p,
-?!next|                            const ${cell}_slope *restrict s)
+?!next|                            const ${cell}_slope *restrict s$norm)
 ?next|                            const ${cell}_slope *restrict s, const real *restrict x_next,
 ?next|                            const ${cell}_pass *restrict p_next,
-?next|                            const ${cell}_slope *restrict s_next)
+?next|                            const ${cell}_slope *restrict s_next$norm)
 {
-    real norm = 0, d_nu[$UNITS], d_theta[$UNITS], d_real[$INPUTS], d_imag[$INPUTS];
+    real d_nu[$UNITS], d_theta[$UNITS], d_real[$INPUTS], d_imag[$INPUTS];
 ?next|    real n_nu[$UNITS], n_theta[$UNITS], n_real[$INPUTS], n_imag[$INPUTS];
 ?!next|    (void)p;
     for (int k = 0; k < $UNITS; k++) {
@@ -273,7 +273,6 @@ static real ${cell}_${rule}(const step *by, $parameters,
 ?nogain_next|    (void)p_next;
     ROW($UNITS, nu_log, d_nu, n_nu);
     ROW($UNITS, theta_log, d_theta, n_theta);
-    return norm;
 }
 """
 
@@ -298,6 +297,7 @@ def _rtu(settings: RTU, name: str, inputs: int, activation: str) -> CellText:
             about=row.about,
             parameters=row.parameters(f"{name}_weights"),
             next=row.next,
+            norm=row.last_parameter,
             next_gain=row.next and settings.gain,
             nogain_next=row.next and not settings.gain,
         )

@@ -8,10 +8,12 @@ enum { LANES = 16 };
 
 static real sum_of_lanes(const real lane[LANES])
 {
-    real sum = 0;
-    for (int k = 0; k < LANES; k++)
-        sum += lane[k];
-    return sum;
+    real eight[8], four[4];
+    for (int k = 0; k < 8; k++)
+        eight[k] = lane[k] + lane[k + 8];
+    for (int k = 0; k < 4; k++)
+        four[k] = eight[k] + eight[k + 4];
+    return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
 static real dot(int n, const real *restrict a, const real *restrict b)
@@ -67,8 +69,14 @@ static void dense(int rows, int columns, const real *restrict weight, const real
 static void dense_back(int rows, int columns, const real *restrict weight, const real *restrict g,
                        real *restrict g_x)
 {
+    const int fours = rows - rows % 4;
     zero(columns, g_x);
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < fours; i += 4) { /* four at a time: g_x is read and written less often */
+        const real *a = weight + i * columns, *b = a + columns, *c = b + columns, *d = c + columns;
+        for (int j = 0; j < columns; j++)
+            g_x[j] += g[i] * a[j] + g[i + 1] * b[j] + g[i + 2] * c[j] + g[i + 3] * d[j];
+    }
+    for (int i = fours; i < rows; i++)
         for (int j = 0; j < columns; j++)
             g_x[j] += g[i] * weight[i * columns + j];
 }

@@ -351,7 +351,8 @@ def body_rows(body: Body, row: Row) -> str:
         arrays = ", ".join(f"{a}->{member}weight, {a}->{member}bias" for a in row.arrays)
         ahead = f", p_next->{x}, s_next->{g}" if row.next else ""
         return (
-            f"    norm += dense_{row.name}(by, {rows}, {columns}, {arrays}, p->{x}, s->{g}{ahead});"
+            f"    dense_{row.name}(by, {rows}, {columns}, {arrays}, p->{x}, s->{g}{ahead}"
+            f"{row.last_argument});"
         )
 
     for block in body.encoder:
@@ -365,22 +366,20 @@ def body_rows(body: Body, row: Row) -> str:
         arrays = ", ".join(f"&{a}->{name}" for a in row.arrays)
         ahead = f", p_next->{x}, &p_next->{name}, &s_next->{name}" if row.next else ""
         lines.append(
-            f"    norm += {name}_{row.name}(by, {arrays}, &m->{name}, &p->{name}, "
-            f"&s->{name}{ahead});"
+            f"    {name}_{row.name}(by, {arrays}, &m->{name}, &p->{name}, "
+            f"&s->{name}{ahead}{row.last_argument});"
         )
     for block in body.head:
         lines.append(dense(block.COLUMNS, block.ROWS, f"{block.name}_", block.source, block.name))
     text = """
     /* Every row of a network but for its output layer: $about. */
-    static real body_${rule}(const step *by, $takes, const body_memory *m,
-    ?!next|                         const body_pass *p, const body_slope *s)
+    static void body_${rule}(const step *by, $takes, const body_memory *m,
+    ?!next|                         const body_pass *p, const body_slope *s$norm)
     ?next|                         const body_pass *p, const body_slope *s,
-    ?next|                         const body_pass *p_next, const body_slope *s_next)
+    ?next|                         const body_pass *p_next, const body_slope *s_next$norm)
     {
-        real norm = 0;
     ?no_memory|    (void)m;
     $lines
-        return norm;
     }
     """
     parts.append(
@@ -390,6 +389,7 @@ def body_rows(body: Body, row: Row) -> str:
             about=row.about,
             takes=takes,
             next=row.next,
+            norm=row.last_parameter,
             no_memory=not any(cell.rows(row) for cell in body.cells),
             lines="\n".join(lines),
         )

@@ -28,7 +28,7 @@ typedef struct {
 _VALUES_ROW = """
 ?traced|/* z <- gamma lambda z + g, and w <- w + scale (delta z + present g - ahead g'). */
 ?!traced|/* w <- w + scale (delta z + present g - ahead g'). */
-static real values_row(const step *by, int n, real *restrict w, ${const}real *restrict z,
+static void values_row(const step *by, int n, real *restrict w, ${const}real *restrict z,
                        const real *restrict g, const real *restrict g_next)
 {
 ?traced|    const real decay = by->decay;
@@ -38,14 +38,13 @@ static real values_row(const step *by, int n, real *restrict w, ${const}real *re
 ?traced|        z[i] = decay * z[i] + g[i];
         w[i] += scale * (td_error * z[i] + present * g[i] - ahead * g_next[i]);
     }
-    return 0;
 }
 """
 
 _ERRORS_ROW = """
 ?traced|/* z <- gamma lambda z + g, and w <- w + scale (delta z + present g - beta w). */
 ?!traced|/* w <- w + scale (delta z + present g - beta w). */
-static real errors_row(const step *by, int n, real *restrict w, ${const}real *restrict z,
+static void errors_row(const step *by, int n, real *restrict w, ${const}real *restrict z,
                        const real *restrict g)
 {
 ?traced|    const real decay = by->decay;
@@ -55,7 +54,6 @@ static real errors_row(const step *by, int n, real *restrict w, ${const}real *re
 ?traced|        z[i] = decay * z[i] + g[i];
         w[i] += scale * (td_error * z[i] + present * g[i] - beta * w[i]);
     }
-    return 0;
 }
 """
 
@@ -163,10 +161,11 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     /* Delta w = delta z_w - h grad q - z_h grad delta */
     by.present = self->trace_of_h - h;
     by.ahead = self->trace_of_h * discount;
-?q_bound|    real norm = body_trace(&by, &self->q.z.body, &self->q.memory, &self->q_pass, &q_slope);
-?q_bound|    norm += dense_trace(&by, LEARNER_ACTIONS, FEATURES, self->q.z.out_weight,
-?q_bound|                        self->q.z.out_bias, self->q_pass.$last, chosen);
-?q_bound|    by.scale = overshooting_bound($q_alpha, $q_kappa, by.td_error, norm);
+?q_bound|    real norm[LANES] = {0};
+?q_bound|    body_trace(&by, &self->q.z.body, &self->q.memory, &self->q_pass, &q_slope, norm);
+?q_bound|    dense_trace(&by, LEARNER_ACTIONS, FEATURES, self->q.z.out_weight,
+?q_bound|                self->q.z.out_bias, self->q_pass.$last, chosen, norm);
+?q_bound|    by.scale = overshooting_bound($q_alpha, $q_kappa, by.td_error, sum_of_lanes(norm));
 ?!q_bound|    by.scale = $q_alpha;
     body_values(&by, &self->q.w.body, &self->q.z.body, &self->q.memory, &self->q_pass, &q_slope,
                 &ahead, &slope_next);
@@ -177,10 +176,11 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     /* Delta theta = delta z_theta - h grad h - beta theta */
     by.present = -h;
     by.beta = REGULARISATION;
-?h_bound|    real size = body_trace(&by, &self->h.z.body, &self->h.memory, &self->h_pass, &h_slope);
-?h_bound|    size += dense_trace(&by, LEARNER_ACTIONS, FEATURES, self->h.z.out_weight,
-?h_bound|                        self->h.z.out_bias, self->h_pass.$last, chosen);
-?h_bound|    by.scale = overshooting_bound($h_alpha, $h_kappa, by.td_error, size);
+?h_bound|    real size[LANES] = {0};
+?h_bound|    body_trace(&by, &self->h.z.body, &self->h.memory, &self->h_pass, &h_slope, size);
+?h_bound|    dense_trace(&by, LEARNER_ACTIONS, FEATURES, self->h.z.out_weight,
+?h_bound|                self->h.z.out_bias, self->h_pass.$last, chosen, size);
+?h_bound|    by.scale = overshooting_bound($h_alpha, $h_kappa, by.td_error, sum_of_lanes(size));
 ?!h_bound|    by.scale = $h_alpha;
     body_errors(&by, &self->h.w.body, &self->h.z.body, &self->h.memory, &self->h_pass, &h_slope);
     dense_errors(&by, LEARNER_ACTIONS, FEATURES, self->h.w.out_weight, self->h.w.out_bias,

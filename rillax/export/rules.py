@@ -27,6 +27,17 @@ class Row:
     next: bool
     """Whether it takes the gradient of the peek."""
     text: str
+    normed: bool = False
+    """Whether it adds to a norm."""
+
+    @property
+    def last_parameter(self) -> str:
+        """The norm, where there is one, after a function's other parameters."""
+        return ", real norm[LANES]" if self.normed else ""
+
+    @property
+    def last_argument(self) -> str:
+        return ", norm" if self.normed else ""
 
     def parameters(self, struct: str) -> str:
         """What a function that goes over the rows takes of each array."""
@@ -42,7 +53,7 @@ class Row:
 
     def call(self, n: str, members: list[str], g: str, g_next: str) -> str:
         last = f", {g_next}" if self.next else ""
-        return f"norm += {self.name}_row(by, {n}, {', '.join(members)}, {g}{last});"
+        return f"{self.name}_row(by, {n}, {', '.join(members)}, {g}{last}{self.last_argument});"
 
 
 _ROW = re.compile(r"ROW\(([^,]+), ([^,]+), ([^,]+), ([^)]+)\);")
@@ -81,24 +92,27 @@ TRACE = Row(
     ("z",),
     False,
     """
-/* z <- gamma lambda z + g; returns |z|_1. */
-static real trace_row(const step *by, int n, real *restrict z, const real *restrict g)
+/* z <- gamma lambda z + g; adds |z|_1 to the norm. */
+static void trace_row(const step *by, int n, real *restrict z, const real *restrict g,
+                      real norm[LANES])
 {
     const real decay = by->decay;
-    real lane[LANES] = {0}, rest = 0;
+    real lane[LANES] = {0};
     int i = 0;
     for (; i + LANES <= n; i += LANES)
         for (int k = 0; k < LANES; k++) {
             z[i + k] = decay * z[i + k] + g[i + k];
             lane[k] += MATH(fabs)(z[i + k]);
         }
+    for (int k = 0; k < LANES; k++)
+        norm[k] += lane[k];
     for (; i < n; i++) {
         z[i] = decay * z[i] + g[i];
-        rest += MATH(fabs)(z[i]);
+        norm[0] += MATH(fabs)(z[i]);
     }
-    return sum_of_lanes(lane) + rest;
 }
 """,
+    normed=True,
 )
 
 FOLLOW = Row(
@@ -109,14 +123,13 @@ FOLLOW = Row(
     False,
     """
 /* z <- gamma lambda z + g, and w <- w + scale z. */
-static real follow_row(const step *by, int n, real *restrict w, real *restrict z,
+static void follow_row(const step *by, int n, real *restrict w, real *restrict z,
                        const real *restrict g)
 {
     for (int i = 0; i < n; i++) {
         z[i] = by->decay * z[i] + g[i];
         w[i] += by->scale * z[i];
     }
-    return 0;
 }
 """,
 )
@@ -128,20 +141,19 @@ ADAPT = Row(
     ("z", "v"),
     False,
     """
-/* z <- gamma lambda z + g, v <- beta v + (1 - beta) (delta z)^2; returns |z / sqrt(v)|_1. */
-static real adapt_row(const step *by, int n, real *restrict z, real *restrict v,
-                      const real *restrict g)
+/* z <- gamma lambda z + g, v <- beta v + (1 - beta) (delta z)^2; |z / sqrt(v)|_1 is the norm. */
+static void adapt_row(const step *by, int n, real *restrict z, real *restrict v,
+                      const real *restrict g, real norm[LANES])
 {
-    real norm = 0;
     for (int i = 0; i < n; i++) {
         z[i] = by->decay * z[i] + g[i];
         const real moved = by->td_error * z[i];
         v[i] = by->beta * v[i] + (1 - by->beta) * (moved * moved);
-        norm += MATH(fabs)(z[i]) / MATH(sqrt)(by->correction * v[i] + by->epsilon);
+        norm[i % LANES] += MATH(fabs)(z[i]) / MATH(sqrt)(by->correction * v[i] + by->epsilon);
     }
-    return norm;
 }
 """,
+    normed=True,
 )
 
 _CHANGE = """
@@ -175,13 +187,13 @@ static real overshooting_bound(real alpha, real kappa, real td_error, real norm)
 
 _DENSE_ROWS = """
 /* A dense layer, whose gradient is dL/dy times x: $about. */
-static real dense_${rule}(const step *by, int rows, int columns,
+static void dense_${rule}(const step *by, int rows, int columns,
                  $pointers,
-?!next|                 const real *restrict x, const real *restrict g)
+?!next|                 const real *restrict x, const real *restrict g$norm)
 ?next|                 const real *restrict x, const real *restrict g,
-?next|                 const real *restrict x_next, const real *restrict g_next)
+?next|                 const real *restrict x_next, const real *restrict g_next$norm)
 {
-    real norm = 0, d[LEARNER_WIDEST];
+    real d[LEARNER_WIDEST];
 ?next|    real d_next[LEARNER_WIDEST];
     for (int i = 0; i < rows; i++) {
         for (int j = 0; j < columns; j++)
@@ -191,7 +203,6 @@ static real dense_${rule}(const step *by, int rows, int columns,
         $row
     }
     $bias
-    return norm;
 }
 """
 
@@ -206,6 +217,7 @@ def dense_rows(row: Row) -> str:
         about=row.about,
         pointers=row.pointers(),
         next=row.next,
+        norm=row.last_parameter,
         row=row.call("columns", matrix, "d", "d_next"),
         bias=row.call("rows", vector, "g", "g_next"),
     )
@@ -234,8 +246,9 @@ def rule_text(rule: Any, network: str) -> RuleText:
     words = {"net": network, "NET": network.upper()}
     if type(rule) is ObGD:
         after = """
+        const real bound = overshooting_bound($alpha, $kappa, by.td_error, sum_of_lanes(norm));
         change(${NET}_SIZE, (real *)&self->$net.w, (const real *)&self->$net.z,
-               by.td_error * overshooting_bound($alpha, $kappa, by.td_error, norm));
+               by.td_error * bound);
         """
         alpha, kappa = number(rule.step_size), number(rule.kappa)
         return RuleText(TRACE, (_CHANGE, BOUND), "", fill(after, **words, alpha=alpha, kappa=kappa))
@@ -252,9 +265,9 @@ def rule_text(rule: Any, network: str) -> RuleText:
         by.correction = 1 / (1 - MATH(pow)(by.beta, (real)self->${net}_steps));
         """
         after = """
+        const real bound = overshooting_bound($alpha, $kappa, by.td_error, sum_of_lanes(norm));
         change_adapted(&by, ${NET}_SIZE, (real *)&self->$net.w, (const real *)&self->$net.z,
-                       (const real *)&self->$net.v,
-                       by.td_error * overshooting_bound($alpha, $kappa, by.td_error, norm));
+                       (const real *)&self->$net.v, by.td_error * bound);
         """
         words |= {"beta": number(rule.beta), "epsilon": number(rule.epsilon)}
         words |= {"alpha": number(rule.step_size), "kappa": number(rule.kappa)}

@@ -135,13 +135,14 @@ static void learn_critic(learner *self, step by)
 {
     static const real one[1] = {1};
     body_slope slope;
-    real norm = 0;
+?critic_normed|    real norm[LANES] = {0};
     back(&self->critic.w.body, &self->critic_pass, &self->critic_pass, self->critic.w.out_weight,
          &slope);
 $critic_before
-    norm += body_$critic_row(&by, $critic_bodies, &self->critic.memory, &self->critic_pass, &slope);
-    norm += dense_$critic_row(&by, 1, FEATURES, $critic_outs,
-                        self->critic_pass.$last, one);
+    body_$critic_row(&by, $critic_bodies, &self->critic.memory, &self->critic_pass,
+               &slope$critic_norm);
+    dense_$critic_row(&by, 1, FEATURES, $critic_outs,
+                        self->critic_pass.$last, one$critic_norm);
 $critic_after
 }
 
@@ -149,7 +150,8 @@ $critic_after
 static void learn_actor(learner *self, step by)
 {
     body_slope slope;
-    real norm = 0, g[LEARNER_ACTIONS], g_features[FEATURES];
+    real g[LEARNER_ACTIONS], g_features[FEATURES];
+?actor_normed|    real norm[LANES] = {0};
     const real sign = (real)((by.td_error > 0) - (by.td_error < 0));
 ?!discrete|    real g_deviation[LEARNER_ACTIONS];
 ?!discrete|    self->entropy = policy_back(self, TAU * sign, g, g_deviation);
@@ -157,10 +159,11 @@ static void learn_actor(learner *self, step by)
     dense_back(LEARNER_ACTIONS, FEATURES, self->actor.w.out_weight, g, g_features);
     back(&self->actor.w.body, &self->actor_pass, &self->actor_pass, g_features, &slope);
 $actor_before
-    norm += body_$actor_row(&by, $actor_bodies, &self->actor.memory, &self->actor_pass, &slope);
-    norm += dense_$actor_row(&by, LEARNER_ACTIONS, FEATURES, $actor_outs,
-                        self->actor_pass.$last, g);
-?!discrete|    norm += ${actor_row}_row(&by, LEARNER_ACTIONS, $actor_deviations, g_deviation);
+    body_$actor_row(&by, $actor_bodies, &self->actor.memory, &self->actor_pass,
+               &slope$actor_norm);
+    dense_$actor_row(&by, LEARNER_ACTIONS, FEATURES, $actor_outs,
+                        self->actor_pass.$last, g$actor_norm);
+?!discrete|    ${actor_row}_row(&by, LEARNER_ACTIONS, $actor_deviations, g_deviation$actor_norm);
 $actor_after
 }
 
@@ -226,8 +229,10 @@ def stream_ac(agent: StreamAC, observation_space: Any, action_space: Any) -> Age
         arrays = rule.row.arrays
         words[f"{net}_row"] = rule.row.name
         words[f"{net}_before"] = _lines(rule.before)
-        words[f"{net}_after"] = _lines(rule.after) or "    (void)norm;"
+        words[f"{net}_after"] = _lines(rule.after)
         words[f"{net}_adaptive"] = rule.adaptive
+        words[f"{net}_normed"] = rule.row.normed
+        words[f"{net}_norm"] = rule.row.last_argument
         words[f"{net}_bodies"] = ", ".join(f"&self->{net}.{a}.body" for a in arrays)
         words[f"{net}_outs"] = ", ".join(
             f"self->{net}.{a}.out_weight, self->{net}.{a}.out_bias" for a in arrays

@@ -1,0 +1,136 @@
+"""From a Learner to C and back, and C as a Learner's engine."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gymnasium.spaces import Box, Discrete
+
+from rillax import Learner
+from rillax.agents import PPO, QRC, StreamAC
+from rillax.cells import GRU, RTU
+from rillax.cli.main import main
+from rillax.export import NoCompiler, source
+from rillax.networks import Architecture
+from rillax.updates import SGD
+from rillax.utils.checkpoint import CheckpointError, flatten
+from tests.export.combinations import CHOICE, SEES, needs_compiler, relative
+
+ROOT = Path(__file__).parents[2]
+AGENT = StreamAC(network=Architecture(cell=RTU(4), width=5))
+
+
+def live(learner: Learner, steps: int, seed: int = 0) -> list[int]:
+    rng = np.random.default_rng(seed)
+    seen = rng.normal(size=(steps + 1, 3)).astype(np.float32)
+    actions = []
+    for t in range(steps):
+        actions.append(int(learner.act(seen[t])))
+        learner.learn(float(seen[t, 0]), seen[t + 1], t % 7 == 6, t % 11 == 10)
+    return actions
+
+
+@needs_compiler
+def test_the_engine_is_the_same_learner(tmp_path):
+    ours, c = (Learner(AGENT, SEES, CHOICE, seed=1, engine=e) for e in ("jax", "c"))
+    assert live(ours, 60) == live(c, 60)
+    assert relative(flatten(c.state), flatten(ours.state))[0] < 1e-3
+    assert ours.metrics.keys() == c.metrics.keys()
+    c.save(tmp_path / "c.rillax")
+    again = Learner.load(tmp_path / "c.rillax", engine="c")
+    assert again.step == 60
+    assert live(again, 20, seed=1) == live(c, 20, seed=1)
+
+
+@needs_compiler
+def test_a_learner_goes_to_c_and_comes_back(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    learner = Learner(AGENT, SEES, CHOICE, seed=1)
+    live(learner, 30)
+    learner.save("before.rillax")
+    main(["export", "before.rillax", "--target", "c", "--out", "device"])
+    program = """
+    #include <stdio.h>
+    #include "learner.h"
+    static learner self;
+    static unsigned char bytes[1 << 20];
+    int main(void)
+    {
+        learner_start(&self);
+        learner_save(&self, bytes, sizeof bytes);
+        return fwrite(bytes, 1, learner_bytes(), stdout) == learner_bytes() ? 0 : 1;
+    }
+    """
+    Path("main.c").write_text(program)
+    command = ["cc", "-std=c99", "-Idevice", "main.c", "device/learner.c", "-o", "a", "-lm"]
+    subprocess.run(command, check=True)
+    Path("bytes").write_bytes(subprocess.run(["./a"], check=True, capture_output=True).stdout)
+    main(["import", "bytes", "--learner", "device", "--out", "after.rillax"])
+    after = Learner.load("after.rillax")
+    assert relative(flatten(after.state), flatten(learner.state))[0] == 0
+    assert (after.step, after.acted) == (30, True)
+    assert live(after, 10) == live(learner, 10)
+
+    damaged = bytearray(Path("bytes").read_bytes())
+    damaged[100] ^= 1
+    Path("bytes").write_bytes(damaged)
+    with pytest.raises(SystemExit):
+        main(["import", "bytes", "--learner", "device", "--out", "after.rillax"])
+    assert "damaged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("agent", "words"),
+    [
+        (PPO(), "the agent PPO"),
+        (StreamAC(network=Architecture(cell=GRU(4))), "the cell GRU"),
+        (StreamAC(network=Architecture(cell=RTU(4, gradient="tbptt"))), "gradient='tbptt'"),
+        (StreamAC(network=Architecture(update_every=2)), "update_every=2"),
+        (QRC(q=SGD(clip=1.0)), "SGD\\(clip=1.0\\)"),
+        (QRC(clip_gradients=1.0), "clip_gradients=1.0"),
+    ],
+)
+def test_what_has_no_form_in_c_is_named(agent, words):
+    with pytest.raises(ValueError, match=f"{words}.* has no form in C"):
+        source(agent, Box(-1.0, 1.0, (3,)), Discrete(2))
+
+
+def test_without_a_compiler_the_error_says_what_to_do(monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(NoCompiler, match="engine='jax'"):
+        Learner(AGENT, SEES, CHOICE, engine="c")
+
+
+def test_bytes_of_another_learner_are_refused():
+    ours = source(AGENT, SEES, CHOICE).layout
+    learner = Learner(AGENT, SEES, CHOICE)
+    like = flatten(learner.state)
+    content = ours.write(like, acted=False)
+    other = source(StreamAC(network=AGENT.network, discount=0.9), SEES, CHOICE).layout
+    with pytest.raises(CheckpointError, match="another learner"):
+        other.read(content, like, "bytes")
+    with pytest.raises(CheckpointError, match="does not hold"):
+        ours.read(b"nonsense", like, "bytes")
+    with pytest.raises(CheckpointError, match="bytes; this learner saves"):
+        ours.read(content[:-1], like, "bytes")
+
+
+def test_the_example_is_what_the_exporter_writes(tmp_path):
+    example = ROOT / "examples" / "c"
+    subprocess.run([sys.executable, example / "fresh.py", tmp_path], check=True, cwd=ROOT)
+    for name in ("learner.h", "learner.c"):
+        ours, theirs = ((at / name).read_text() for at in (tmp_path, example / "learner"))
+        mark = "/* ---- the learner as it was exported"
+        assert ours.partition(mark)[0] == theirs.partition(mark)[0]
+
+
+@needs_compiler
+def test_the_example_learns(tmp_path):
+    example = ROOT / "examples" / "c"
+    sources = [example / "memory_chain.c", example / "learner" / "learner.c"]
+    flags = ["-std=c99", "-O3", f"-I{example / 'learner'}"]
+    subprocess.run(["cc", *flags, *sources, "-o", tmp_path / "a", "-lm"], check=True)
+    said = subprocess.run([tmp_path / "a"], check=True, capture_output=True, text=True).stdout
+    assert float(said.split()[-1]) > 0.9
