@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --prefer-binary -c constraints.txt
 
-.PHONY: install run test test-all smoke lint bench clean
+.PHONY: install run test test-all smoke lint bench docs clean
 install: $(VENV)/.run
 
 $(BIN)/python:
@@ -37,8 +37,12 @@ test-all: lint
 smoke:
 	@.ci/smoke
 
+docs: $(VENV)/.dev
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --site-dir site
+	@echo "wrote site/index.html"
+
 bench: install
 	@$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis bench.json
+	rm -rf $(VENV) .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis bench.json site

@@ -19,11 +19,12 @@ CORES = machine.cores()
 if CAN_PIN:  # here, for importing gymnax makes JAX's threads, and they must not have two cores
     os.sched_setaffinity(0, CORES[:1])
 
-from benchmarks import cores, games, host, steps  # noqa: E402
+from benchmarks import batched, cores, games, host, steps  # noqa: E402
 from rillax.cells import Correction  # noqa: E402
 
 JSON, PICTURE = Path("bench.json"), Path("docs/speed.png")
-PARTS = ("cores", "steps", "seeds", "corrections", "learner", "host", "games")
+PARTS = ("cores", "steps", "seeds", "layers", "corrections", "rules", "learner", "host", "games")
+PARTS += ("ppo",)
 console = Console(highlight=False)
 
 
@@ -86,10 +87,21 @@ def main() -> None:
         seeds = steps.by_seeds()
         show("seeds", seeds)
         results["seeds"] = seeds
+    if "layers" in only:
+        layers = steps.by_layers()
+        show("layers", layers)
+        results["layers"] = layers
     if "corrections" in only:
         ratios = results["corrections"] = steps.corrections()
         table = Table("a step with a staleness correction, against none", *get_args(Correction))
         for name, row in ratios.items():
+            table.add_row(name, *(f"{ratio:.2f}" for ratio in row.values()))
+        console.print(table)
+    if "rules" in only:
+        found = {"intentional / ObGD": steps.rules(), "minGRU / RTU": steps.cells()}
+        results["rules"] = found
+        table = Table("a step as a ratio to another", *found["minGRU / RTU"])
+        for name, row in found.items():
             table.add_row(name, *(f"{ratio:.2f}" for ratio in row.values()))
         console.print(table)
     if "learner" in only:
@@ -105,6 +117,12 @@ def main() -> None:
         table = Table("environment step", "share of a QRC step")
         for name, share in shares.items():
             table.add_row(name, f"{100 * share:.1f} %")
+        console.print(table)
+    if "ppo" in only:
+        frames = results["ppo"] = batched.frames()
+        table = Table("a frame, updates included", "us")
+        for name, us in frames.items():
+            table.add_row(name, f"{us:.0f}")
         console.print(table)
     JSON.write_text(json.dumps(results, indent=2) + "\n")
     console.print(f"wrote {JSON}")

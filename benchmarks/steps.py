@@ -1,7 +1,9 @@
 """A step of each agent against the floor, over widths and seeds, on one core."""
 
+import dataclasses
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, get_args
 
 import gymnasium
@@ -10,16 +12,18 @@ import numpy as np
 
 from benchmarks.floor import like, touch
 from rillax import Learner, envs
-from rillax.agents import QRC, StreamAC
-from rillax.cells import Correction
+from rillax.agents import QRC, StreamAC, StreamQ
+from rillax.cells import Correction, MinGRU
 from rillax.experiments.timing import microseconds_per_frame
 from rillax.loops.compiled import CompiledLoop
-from rillax.networks import streams
+from rillax.networks import Architecture, streams
+from rillax.updates import Intentional, IntentionalPolicy, ObGD
 from rillax.utils import settings
 
 AGENTS: dict[str, Any] = {"stream_ac": StreamAC(), "qrc": QRC()}
 WIDTHS = (64, 128, 192, 256, 512, 1024)
 SEEDS = (1, 5, 16)
+LAYERS = (1, 2)
 ENV = envs.MemoryChain(8)
 
 Row = dict[str, float]
@@ -63,6 +67,19 @@ def by_width() -> dict[int, dict[str, Row]]:
     }
 
 
+def by_layers() -> dict[int, dict[str, Row]]:
+    """One recurrent layer of 192 units, and two: each layer has arrays of its own to touch."""
+    return {
+        layers: against_floor(
+            {
+                name: replace(a, network=replace(a.network, layers=layers * a.network.layers))
+                for name, a in AGENTS.items()
+            }
+        )
+        for layers in LAYERS
+    }
+
+
 def by_seeds() -> dict[int, dict[str, Row]]:
     return {seeds: against_floor(AGENTS, seeds) for seeds in SEEDS}
 
@@ -78,6 +95,34 @@ def corrections() -> dict[str, Row]:
         times = microseconds_per_frame(loops)
         ratios[name] = {correction: us / times["none"] for correction, us in times.items()}
     return ratios
+
+
+def rules() -> dict[str, float]:
+    """A step of each agent with the intentional update, as a ratio to one with ObGD."""
+    pairs = {
+        "stream_q": (StreamQ(q=ObGD()), StreamQ(q=Intentional())),
+        "stream_ac": (StreamAC(), StreamAC(actor=IntentionalPolicy(), critic=Intentional())),
+    }
+    return {name: _ratio(*pair) for name, pair in pairs.items()}
+
+
+def cells() -> dict[str, float]:
+    """A step with a minGRU, as a ratio to one with an RTU."""
+    agents = {"stream_q": StreamQ(q=ObGD()), "stream_ac": StreamAC()}
+    mingru = Architecture(cell=MinGRU(192))
+    return {
+        name: _ratio(agent, dataclasses.replace(agent, network=mingru))
+        for name, agent in agents.items()
+    }
+
+
+def _ratio(one: Any, other: Any) -> float:
+    """The time of a step of the second over that of the first, measured in turns."""
+    loops = {
+        name: CompiledLoop(a, ENV, [0]).run for name, a in {"one": one, "other": other}.items()
+    }
+    times = microseconds_per_frame(loops)
+    return times["other"] / times["one"]
 
 
 def learner() -> dict[str, float]:

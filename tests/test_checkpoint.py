@@ -20,7 +20,7 @@ def saved(tmp_path):
 
 def test_what_is_saved_comes_back_to_the_bit(saved):
     arrays, meta = checkpoint.load(saved)
-    assert meta == {"version": 2, "kind": "test", "answer": [1, None, "a"]}
+    assert meta == {"version": 3, "kind": "test", "answer": [1, None, "a"]}
     tree = checkpoint.unflatten(TREE, arrays, "x")
     np.testing.assert_array_equal(tree["w"], TREE["w"])
     assert tree["n"] == 7

@@ -48,7 +48,7 @@ def test_train_writes_what_it_says(tmp_path, capsys, monkeypatch):
     assert (out / "curve.png").read_bytes().startswith(b"\x89PNG")
     printed = capsys.readouterr().out
     assert "final return" in printed
-    assert "(IQM of 2 seeds)" in printed
+    assert "IQM of 2 seeds)" in printed
     assert str(out) in printed.replace("\n", "")
     slow = "running without the fast kernels: told so [by a test]"
     assert printed.splitlines().count(slow) == 1

@@ -40,3 +40,17 @@ def test_the_example_runs_and_goes_on(tmp_path):
         steps += [int(line.split()[1].rstrip(":")) for line in run.stdout.splitlines()]
     assert len(steps) > 1
     assert steps == sorted(steps)
+
+
+def test_the_site_is_whole(tmp_path):
+    """Every page is in the menu, every link leads somewhere, and nothing is fetched."""
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    pages = {page.with_suffix(".html").name for page in (ROOT / "docs").glob("*.md")}
+    assert pages <= {page.name for page in tmp_path.glob("*.html")}
+    reference = (tmp_path / "api.html").read_text()
+    assert "Transitions dropped for bad input" in reference
+    assert 'id="rillax.cells.RTU"' in reference
+    fetched = re.findall(r'(?:src|href)="https?://(?!squidfunk|arxiv)[^"]*"', reference)
+    assert fetched == []

@@ -44,7 +44,7 @@ def importable(monkeypatch):
 
 @pytest.mark.parametrize(
     "module",
-    [pytest.param(m, marks=() if m in ("my_cells", "my_envs") else pytest.mark.slow) for m in RUNS],
+    [pytest.param(m, marks=() if m == "my_envs" else pytest.mark.slow) for m in RUNS],
 )
 def test_it_trains_is_killed_resumes_and_loads(module, tmp_path, importable):
     flags = [*RUNS[module], *SMALL, "--frames", FRAMES.get(module, "20000")]

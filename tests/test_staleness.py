@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rillax.agents import PPO, QRC, StreamAC
-from rillax.cells import RTU, Defaults, FeedForward, NonlinearRTU
+from rillax.agents import PPO, QRC, StreamAC, StreamQ
+from rillax.cells import RTU, Defaults, FeedForward, MinGRU, NonlinearRTU
 from rillax.envs import KMemoryChain
 from rillax.networks import Architecture, learn, split, start
 from rillax.staleness import (
@@ -86,6 +86,28 @@ def test_what_is_measured_is_the_distance_from_a_replay(mode, x64):
         expected = np.linalg.norm(live_sensitivity(q, i) - reference) / np.linalg.norm(reference)
         assert expected > 1e-4
         np.testing.assert_allclose(measured[i], expected, rtol=1e-8)
+
+
+def test_a_mingru_is_measured_and_grows_stale(x64):
+    """By hand: its two matrices' sensitivities after an episode, replayed in NumPy."""
+    agent = StreamQ(network=Architecture(cell=MinGRU(4), width=5, sparsity=0.5))
+    loop = MeasuredLoop(agent, ENV, [0], interval=11)
+    measured = loop.run(11).metrics["staleness_q"][0] / 11
+    state = seed_of(loop.loop.agent_state(), 0)
+    cell, live = state.agent.q.network.layers[0], state.agent.q.memory[0].sensitivity
+    U, W, c, b = (np.asarray(leaf) for leaf in (cell.U, cell.W, cell.c, cell.b))
+    h, S_U, S_W, S_c, S_b = np.zeros(4), 0 * U, 0 * W, 0 * c, 0 * b
+    for x in np.asarray(state.episode.inputs["q"])[:11]:
+        u, v = 1 / (1 + np.exp(-(U @ x + c))), W @ x + b
+        slope = (v - h) * u * (1 - u)
+        S_U, S_c = (1 - u)[:, None] * S_U + np.outer(slope, x), (1 - u) * S_c + slope
+        S_W, S_b = (1 - u)[:, None] * S_W + np.outer(u, x), (1 - u) * S_b + u
+        h = (1 - u) * h + u * v
+    true = np.concatenate([S.ravel() for S in (S_U, S_W, S_c, S_b)])
+    carried = np.concatenate([np.asarray(S).ravel() for S in (live.U, live.W, live.c, live.b)])
+    expected = np.linalg.norm(carried - true) / np.linalg.norm(true)
+    assert expected > 1e-4
+    np.testing.assert_allclose(measured, expected, rtol=1e-8)
 
 
 def test_measuring_changes_nothing_and_may_be_cut_anywhere():

@@ -178,6 +178,11 @@ class Program:
         return self._forms[0](*args)
 
     @property
+    def compiled(self) -> Any:
+        """The jitted function that is in use; once called, it runs without a line of Python."""
+        return self._forms[0]
+
+    @property
     def reason(self) -> str | None:
         """Why its fast form, the first, is not in use; None if it is, as far as is known."""
         return self._reason

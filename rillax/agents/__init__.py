@@ -9,6 +9,8 @@ from typing import Any
 from rillax.agents.ppo import PPO, PPOState, Sample
 from rillax.agents.qrc import QRC, QRCState
 from rillax.agents.stream_ac import StreamAC, StreamACState
+from rillax.agents.stream_q import StreamQ, StreamQState
+from rillax.agents.td import TD, TDState
 from rillax.cells import CELLS
 from rillax.utils import settings
 
@@ -16,19 +18,25 @@ __all__ = [
     "AGENTS",
     "PPO",
     "QRC",
+    "TD",
     "PPOState",
     "QRCState",
     "Sample",
     "StreamAC",
     "StreamACState",
+    "StreamQ",
+    "StreamQState",
+    "TDState",
     "name_of",
     "one_kernel",
     "title",
 ]
 
-AGENTS: dict[str, type[QRC] | type[StreamAC] | type[PPO]] = {
+AGENTS: dict[str, type[QRC] | type[StreamQ] | type[StreamAC] | type[TD] | type[PPO]] = {
     "qrc": QRC,
+    "stream_q": StreamQ,
     "stream_ac": StreamAC,
+    "td": TD,
     "ppo": PPO,
 }
 
@@ -39,7 +47,7 @@ def one_kernel(agent: Any) -> bool:
     A compiler that is asked for too much may abort, so code of a user's is compiled in the ordinary
     way.
     """
-    return type(agent) in (QRC, StreamAC) and settings.all_ours(agent)
+    return type(agent) in (QRC, StreamQ, StreamAC, TD) and settings.all_ours(agent)
 
 
 def name_of(agent: Any) -> str:

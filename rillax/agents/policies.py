@@ -9,6 +9,9 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from rillax import spaces
 from rillax.networks import pick
 
+LEAST_DEVIATION = 1e-3
+"""Of a Gaussian whose network puts it out: without it, a policy that is certain is not finite."""
+
 
 class Softmax(NamedTuple):
     """A policy over discrete actions."""
@@ -27,7 +30,7 @@ class Softmax(NamedTuple):
 
 
 class Gaussian(NamedTuple):
-    """A policy over vectors; its deviation does not depend on the observation."""
+    """A policy over vectors."""
 
     mean: Float[Array, " actions"]
     log_deviation: Float[Array, " actions"]
@@ -53,23 +56,33 @@ class Actions(NamedTuple):
     outputs: int
     """Of its network."""
     log_deviation: Float[Array, " actions"] | None
-    """None for discrete actions."""
+    """A parameter; None for discrete actions, and where the network puts it out."""
     bounds: tuple[Array, Array] | None
     """What a continuous action is clipped to, for the environment."""
     first: Array
     """An action before there has been any."""
 
 
-def actions_of(space: Any) -> Actions:
+def actions_of(space: Any, state_deviation: bool = False) -> Actions:
+    """With ``state_deviation`` the network puts out a deviation beside each mean."""
     if spaces.is_discrete(space):
+        if state_deviation:
+            raise ValueError(f"state_deviation is for continuous actions, got {space}")
         return Actions(spaces.action_count(space), None, None, jnp.int32(0))
     bounds = spaces.action_bounds(space)
-    outputs = bounds[0].size
-    return Actions(outputs, jnp.zeros(outputs), bounds, jnp.zeros(outputs))
+    size = bounds[0].size
+    if state_deviation:
+        return Actions(2 * size, None, bounds, jnp.zeros(size))
+    return Actions(size, jnp.zeros(size), bounds, jnp.zeros(size))
 
 
-def make_policy(out: Float[Array, " outputs"], log_deviation: Array | None) -> Policy:
-    """Discrete actions have no deviation."""
+def make_policy(
+    out: Float[Array, " outputs"], log_deviation: Array | None, state_deviation: bool = False
+) -> Policy:
+    """Discrete actions have no deviation; of others it is a parameter or half of the outputs."""
+    if state_deviation:
+        mean, raw = jnp.split(out, 2)
+        return Gaussian(mean, jnp.log(jax.nn.softplus(raw) + LEAST_DEVIATION))
     return Softmax(out) if log_deviation is None else Gaussian(out, log_deviation)
 
 

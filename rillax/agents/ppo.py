@@ -37,6 +37,7 @@ from rillax.agents.policies import actions_of, clip_action, make_policy
 from rillax.cells import recall
 from rillax.networks import Architecture, Network, split
 from rillax.networks.sequences import along, hidden_alone, move, read, where
+from rillax.utils.counts import next_until_last
 
 Metrics = dict[str, Float[Array, ""]]
 
@@ -137,12 +138,21 @@ class PPO:
     """Start the actor's output layer orthogonal, with this gain; as the others if not given."""
     critic_gain: float | None = None
     """Start the critic's output layer orthogonal, with this gain; as the others if not given."""
+    state_deviation: bool = False
+    """Whether the deviation of a continuous action depends on the state: the network puts it out,
+    through softplus. Otherwise it is a parameter of its own."""
     previous_action: bool = False
     """Append the last action to what the networks take in (one-hot if discrete)."""
     previous_reward: bool = False
     """Append the last reward, as it is scaled, to what the networks take in."""
+    normalise_previous: bool = True
+    """Normalise the last action and reward along with the observation."""
     normalise_observations: bool = True
     normalise_rewards: bool = True
+    input_bound: float | None = 100.0
+    """Largest normalised observation or scaled reward; no limit if None."""
+    normalisation_window: int | None = None
+    """Normalise by about so many of the last samples; by all there were if not given."""
     normalise_advantages: bool = True
     """Within each minibatch."""
 
@@ -189,7 +199,7 @@ class PPO:
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> PPOState:
         key, key_actor, key_critic = jax.random.split(key, 3)
         shape = spaces.observation_shape(observation_space)
-        outputs, log_deviation, bounds, action = actions_of(action_space)
+        outputs, log_deviation, bounds, action = actions_of(action_space, self.state_deviation)
         added = senses.nothing(action_space, self.previous_action, self.previous_reward)
         inputs = senses.input_shape(shape, added)
         actor = self.network.build(key_actor, inputs, outputs, self.actor_gain)
@@ -212,7 +222,7 @@ class PPO:
             sample=self._for_each(sample),
             entropy=self._for_each(number),
             bounds=bounds,
-            observations=normalisation.start(shape),
+            observations=normalisation.start(inputs if self.normalise_previous else shape),
             rewards=normalisation.RewardScale(self._for_each(number), normalisation.start(())),
             losses=dict.fromkeys(("policy_loss", "value_loss", "kl", "clipped"), number),
             key=key,
@@ -239,7 +249,8 @@ class PPO:
 
         def one(key: Any, now: Memories, last: Array, o: Array, fresh: Array, seen: Array) -> Any:
             now = _move(state.actor, state.critic, now, o, fresh, seen)
-            policy = make_policy(read(state.actor, now.actor), state.log_deviation)
+            out = read(state.actor, now.actor)
+            policy = make_policy(out, state.log_deviation, self.state_deviation)
             action = jnp.where(seen, policy.sample(key), last)
             value = read(state.critic, now.critic)[0]
             return now, action, policy.log_probability(action), value, policy.entropy()
@@ -310,7 +321,7 @@ class PPO:
         return state, sample, metrics
 
     def _encode(self, state: PPOState, observation: Array) -> Array:
-        shape = state.observations.mean.shape
+        shape = senses.observed_shape(state.observations, state.added, self.normalise_previous)
         return jax.vmap(lambda o: spaces.encode(o, shape))(observation)
 
     def _taken(self, state: PPOState) -> Array:
@@ -337,17 +348,22 @@ class PPO:
         added: Array | None,
     ) -> tuple[Array, normalisation.Running]:
         """Observations as networks see them, after all that count have been counted."""
-        running = state.observations
-        join = jax.vmap(senses.join, (0, None if added is None else 0))
+        first, last = (added, None) if self.normalise_previous else (None, added)
+        seen, running = _join(observation, first), state.observations
+        limits, largest = self._limits(), normalisation.LARGEST
+        seen = jnp.clip(seen, -largest, largest)
         if not self.normalise_observations:
-            return join(observation, added), running
+            return _join(seen, last), running
 
         def count(running: normalisation.Running, x: tuple[Array, Array]) -> Any:
-            return where(x[1], normalisation.update(running, x[0]), running), None
+            return where(x[1], normalisation.update(running, x[0], limits), running), None
 
-        running, _ = jax.lax.scan(count, running, (observation, counts))
-        seen = jax.vmap(normalisation.normalise, (None, 0))(running, observation)
-        return join(seen, added), running
+        running, _ = jax.lax.scan(count, running, (seen, counts))
+        seen = jax.vmap(lambda x: normalisation.normalise(running, x, limits))(seen)
+        return _join(seen, last), running
+
+    def _limits(self) -> normalisation.Limits:
+        return normalisation.Limits(self.input_bound, self.normalisation_window)
 
     def _scale(
         self, scale: normalisation.RewardScale, reward: Array, done: Array, usable: Array
@@ -360,6 +376,7 @@ class PPO:
                 self.discount,
                 done,
                 self.normalise_rewards,
+                self._limits(),
             )
             carried = jnp.where(usable, after.discounted_return, jnp.where(done, 0.0, before))
             return where(usable, after.running, running), (scaled, carried)
@@ -403,7 +420,7 @@ class PPO:
             now=_hidden_alone(end),
             losses=jax.tree.map(jnp.mean, losses),
             key=key,
-            updates=state.updates + 1,
+            updates=next_until_last(state.updates),
         )
 
     def batch(self, state: PPOState, rollout: Sample) -> tuple[Batch, Memories]:
@@ -458,7 +475,7 @@ class PPO:
             return jax.vmap(along, (None, 0, 0, 0, 0))(network, hidden, *inputs)
 
         def judge(out: Array, action: Array) -> tuple[Array, Array]:
-            policy = make_policy(out, learns.log_deviation)
+            policy = make_policy(out, learns.log_deviation, self.state_deviation)
             return policy.log_probability(action), policy.entropy()
 
         out = outputs(eqx.combine(learns.actor, frozen.actor), batch.start.actor)
@@ -504,6 +521,10 @@ def _move(
     return Memories(
         move(actor, memories.actor, o, fresh, seen), move(critic, memories.critic, o, fresh, seen)
     )
+
+
+def _join(seen: Float[Array, "N ..."], added: Array | None) -> Float[Array, "N ..."]:
+    return seen if added is None else jax.vmap(senses.join)(seen, added)
 
 
 def _hidden_alone(memories: Memories) -> Memories:

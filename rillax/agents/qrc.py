@@ -25,6 +25,7 @@ from rillax import normalisation, spaces
 from rillax._jax.kernels import after
 from rillax.agents import senses
 from rillax.networks import Architecture, Network, Stream, advance, learn, pick, split, start
+from rillax.networks.sequences import where
 from rillax.updates import (
     SGD,
     DirectionRule,
@@ -33,6 +34,7 @@ from rillax.updates import (
     cut_traces,
     eligibility_trace,
 )
+from rillax.utils.counts import next_until_last
 
 Metrics = dict[str, Float[Array, ""]]
 
@@ -58,6 +60,7 @@ class QRCState(NamedTuple):
     rewards: normalisation.RewardScale
     key: PRNGKeyArray
     step: Int[Array, ""]
+    """Steps learned from, for the schedule of epsilon; it stops at 2^31 - 1."""
 
 
 class _Traced(NamedTuple):
@@ -97,10 +100,16 @@ class QRC:
     """Append the last action to what the networks take in (one-hot if discrete)."""
     previous_reward: bool = False
     """Append the last reward, as it is scaled, to what the networks take in."""
+    normalise_previous: bool = True
+    """Normalise the last action and reward along with the observation."""
     normalise_observations: bool = True
     """Whether observations are normalised by running statistics."""
     normalise_rewards: bool = True
     """Whether rewards are scaled by the deviation of the discounted return."""
+    input_bound: float | None = 100.0
+    """Largest normalised observation or scaled reward; no limit if None."""
+    normalisation_window: int | None = None
+    """Normalise by about so many of the last samples; by all there were if not given."""
 
     def __post_init__(self) -> None:
         for name in ("q", "h"):
@@ -131,7 +140,7 @@ class QRC:
             added=added,
             action=jnp.int32(0),
             greedy=jnp.bool_(True),
-            observations=normalisation.start(shape),
+            observations=normalisation.start(inputs if self.normalise_previous else shape),
             rewards=normalisation.start_reward_scale(),
             key=key,
             step=jnp.int32(0),
@@ -167,10 +176,14 @@ class QRC:
         terminated: Array,
         truncated: Array,
     ) -> tuple[QRCState, Metrics]:
-        """Learn from (o_t, a_t, r, o_{t+1}); a time limit (``truncated``) still bootstraps."""
+        """Learn from (o_t, a_t, r, o_{t+1}); a time limit (``truncated``) still bootstraps.
+
+        A step that would leave numbers that are not finite is refused: then the transition goes by
+        as in ``skip``, and the TD error in the metrics is NaN.
+        """
         done = jnp.logical_or(terminated, truncated)
         reward, rewards = normalisation.scale_reward(
-            state.rewards, reward, self.discount, done, self.normalise_rewards
+            state.rewards, reward, self.discount, done, self.normalise_rewards, self._limits()
         )
         added = senses.of(state.added, state.action, reward, self.previous_reward)
         seen_next, _ = self._observe(state, next_observation, added)
@@ -192,9 +205,10 @@ class QRC:
         grad_q, grad_h, grad_next = map(self._clip_gradient, (grad_q, grad_h, grad_next))
 
         discount = self.discount * (1 - terminated)
-        td_error = reward + discount * q_next - q
+        td_error = senses.sane(reward + discount * q_next - q, q, h, grad_q, grad_h, grad_next)
+        learned = jnp.isfinite(td_error)
         z, traces = self._trace().update(
-            _Traced(grad_q, grad_h, h), state.traces, reset=done | ~state.greedy
+            _Traced(grad_q, grad_h, h), state.traces, reset=done | ~state.greedy, td_error=td_error
         )
         error = after(td_error, (grad_q, grad_h, grad_next))
         direction_q = _direction_q(error, z, h, discount, grad_q, grad_next)
@@ -212,9 +226,9 @@ class QRC:
             q_rule=q_rule,
             h_rule=h_rule,
             fresh=done,
-            added=senses.at_next(added, done),
-            rewards=rewards,
-            step=state.step + 1,
+            added=senses.at_next(where(learned, added, state.added), done),
+            rewards=where(learned, rewards, state.rewards),
+            step=jnp.where(learned, next_until_last(state.step), state.step),
         )
         return state, {"td_error": td_error, "value": q, "epsilon": self.epsilon(state.step)}
 
@@ -236,11 +250,11 @@ class QRC:
     def _observe(
         self, state: QRCState, observation: Array, added: Array | None
     ) -> tuple[Array, normalisation.Running]:
-        encoded = spaces.encode(observation, state.observations.mean.shape)
-        seen, running = normalisation.observe(
-            state.observations, encoded, self.normalise_observations
-        )
-        return senses.join(seen, added), running
+        how = self.normalise_previous, self.normalise_observations, self._limits()
+        return senses.take_in(state.observations, observation, added, *how)
+
+    def _limits(self) -> normalisation.Limits:
+        return normalisation.Limits(self.input_bound, self.normalisation_window)
 
     def _clip_gradient(self, gradient: Network) -> Network:
         limit = self.clip_gradients

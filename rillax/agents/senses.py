@@ -2,15 +2,21 @@
 
 Under partial observability an agent cannot always tell what it did from what it sees. Both are
 zero at the start of an episode. The reward is the scaled one, as the rest of the agent sees it.
+Next to a one-hot action that may be a very small number, so both are normalised along with the
+observation unless ``normalise_previous`` is off.
 """
 
+import functools
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from rillax import spaces
+from rillax import normalisation, spaces
+
+REASON = 1e12
+"""No TD error or value is as large as this, unless something has run away."""
 
 
 def size(action_space: Any, previous_action: bool, previous_reward: bool) -> int:
@@ -65,6 +71,45 @@ def of(
     if previous_reward:
         parts.append(jnp.reshape(reward, 1).astype(added.dtype))
     return jnp.concatenate(parts)
+
+
+def sane(td_error: Float[Array, ""], *others: Any) -> Float[Array, ""]:
+    """The TD error, or NaN where it or another number of this step is beyond all reason.
+
+    Of the others, values and gradients, only numbers and vectors are looked at, which costs
+    nothing: whatever runs away shows in them, and long before it is too large for single precision.
+    """
+    small = [leaf for leaf in jax.tree.leaves((td_error, others)) if leaf.ndim < 2]
+    fine = [jnp.all(jnp.abs(leaf) < REASON) for leaf in small]
+    return jnp.where(functools.reduce(jnp.logical_and, fine), td_error, jnp.nan)
+
+
+def take_in(
+    running: normalisation.Running,
+    observation: Array,
+    added: Float[Array, " added"] | None,
+    together: bool,
+    enabled: bool,
+    limits: normalisation.Limits,
+) -> tuple[Float[Array, "..."], normalisation.Running]:
+    """The input of a network, normalised, and the statistics that have counted it.
+
+    What is added is normalised along with the observation if ``together`` says so.
+    """
+    encoded = spaces.encode(observation, observed_shape(running, added, together))
+    if together:
+        return normalisation.observe(running, join(encoded, added), enabled, limits)
+    seen, running = normalisation.observe(running, encoded, enabled, limits)
+    return join(seen, added), running
+
+
+def observed_shape(
+    running: normalisation.Running, added: Float[Array, "..."] | None, together: bool
+) -> tuple[int, ...]:
+    """The shape of an observation, of whose statistics what is added may be a part."""
+    if added is None or not together:
+        return running.mean.shape
+    return (running.mean.size - added.shape[-1],)
 
 
 def join(seen: Float[Array, "..."], added: Float[Array, " added"] | None) -> Float[Array, "..."]:

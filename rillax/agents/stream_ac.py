@@ -22,8 +22,11 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from rillax import normalisation, spaces
 from rillax.agents import senses
 from rillax.agents.policies import actions_of, clip_action, make_policy
+from rillax.agents.refusals import count_refused
 from rillax.networks import Architecture, Network, Stream, advance, learn, split, start
-from rillax.updates import ObGD, Rule, cut_traces
+from rillax.networks.sequences import where
+from rillax.updates import Intentional, IntentionalPolicy, ObGD, Rule, cut_traces
+from rillax.utils.counts import next_until_last
 
 Metrics = dict[str, Float[Array, ""]]
 
@@ -33,7 +36,7 @@ class ActorParameters(NamedTuple):
 
     network: Network
     log_deviation: Float[Array, " actions"] | None
-    """None for discrete actions."""
+    """None for discrete actions, and where the network puts it out."""
 
 
 class StreamACState(NamedTuple):
@@ -58,6 +61,7 @@ class StreamACState(NamedTuple):
     rewards: normalisation.RewardScale
     key: PRNGKeyArray
     step: Int[Array, ""]
+    """Steps learned from; it stops at 2^31 - 1."""
 
 
 @dataclass(frozen=True)
@@ -81,19 +85,34 @@ class StreamAC:
     """Start the actor's output layer orthogonal, with this gain; as the others if not given."""
     critic_gain: float | None = None
     """Start the critic's output layer orthogonal, with this gain; as the others if not given."""
+    state_deviation: bool = False
+    """Whether the deviation of a continuous action depends on the state: the network puts it out,
+    through softplus. Otherwise it is a parameter of its own."""
     previous_action: bool = False
     """Append the last action to what the networks take in (one-hot if discrete)."""
     previous_reward: bool = False
     """Append the last reward, as it is scaled, to what the networks take in."""
+    normalise_previous: bool = True
+    """Normalise the last action and reward along with the observation."""
     normalise_observations: bool = True
     """Whether observations are normalised by running statistics."""
     normalise_rewards: bool = True
     """Whether rewards are scaled by the deviation of the discounted return."""
+    input_bound: float | None = 100.0
+    """Largest normalised observation or scaled reward; no limit if None."""
+    normalisation_window: int | None = None
+    """Normalise by about so many of the last samples; by all there were if not given."""
+
+    def __post_init__(self) -> None:
+        if type(self.actor) is Intentional:
+            raise ValueError("the actor's rule is for values; intentional_policy is for policies")
+        if isinstance(self.critic, IntentionalPolicy):
+            raise ValueError("the critic's rule is for policies; intentional is for values")
 
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> StreamACState:
         key, key_actor, key_critic = jax.random.split(key, 3)
         shape = spaces.observation_shape(observation_space)
-        outputs, log_deviation, bounds, action = actions_of(action_space)
+        outputs, log_deviation, bounds, action = actions_of(action_space, self.state_deviation)
         added = senses.nothing(action_space, self.previous_action, self.previous_reward)
         inputs = senses.input_shape(shape, added)
         actor = self.network.build(key_actor, inputs, outputs, self.actor_gain)
@@ -109,7 +128,7 @@ class StreamAC:
             added=added,
             action=action,
             bounds=bounds,
-            observations=normalisation.start(shape),
+            observations=normalisation.start(inputs if self.normalise_previous else shape),
             rewards=normalisation.start_reward_scale(),
             key=key,
             step=jnp.int32(0),
@@ -121,7 +140,8 @@ class StreamAC:
         seen, observations = self._observe(state, observation, state.added)
         actor = advance(state.actor, seen, state.fresh)
         critic = advance(state.critic, seen, state.fresh)
-        policy = make_policy(actor.network(seen, actor.previous, actor.memory), state.log_deviation)
+        out = actor.network(seen, actor.previous, actor.memory)
+        policy = make_policy(out, state.log_deviation, self.state_deviation)
         action = policy.sample(key_action)
         state = state._replace(
             actor=actor,
@@ -146,10 +166,14 @@ class StreamAC:
         terminated: Array,
         truncated: Array,
     ) -> tuple[StreamACState, Metrics]:
-        """Learn from (o_t, a_t, r, o_{t+1}); a time limit (``truncated``) still bootstraps."""
+        """Learn from (o_t, a_t, r, o_{t+1}); a time limit (``truncated``) still bootstraps.
+
+        A step that would leave numbers that are not finite is refused: then the transition goes by
+        as in ``skip``, and the TD error in the metrics is NaN.
+        """
         done = jnp.logical_or(terminated, truncated)
         reward, rewards = normalisation.scale_reward(
-            state.rewards, reward, self.discount, done, self.normalise_rewards
+            state.rewards, reward, self.discount, done, self.normalise_rewards, self._limits()
         )
         added = senses.of(state.added, self._taken(state), reward, self.previous_reward)
         seen_next, _ = self._observe(state, next_observation, added)
@@ -168,12 +192,14 @@ class StreamAC:
         def objective(theta: ActorParameters) -> tuple[Array, Array]:
             network = eqx.combine(theta.network, actor_frozen)
             out = network(state.observation, state.actor.previous, state.actor.memory)
-            policy = make_policy(out, theta.log_deviation)
+            policy = make_policy(out, theta.log_deviation, self.state_deviation)
             entropy = policy.entropy()
             bonus = self.entropy * jnp.sign(td_error) * entropy
             return policy.log_probability(state.action) + bonus, entropy
 
         grad_pi, entropy = jax.grad(objective, has_aux=True)(theta)
+        td_error = senses.sane(td_error, v, entropy, grad_v, grad_pi)
+        learned = jnp.isfinite(td_error)
         signals = {"td_error": td_error, "reset": done}
         actor_update, actor_optimiser = self._actor().update(
             grad_pi, state.actor_optimiser, theta, **signals
@@ -181,6 +207,9 @@ class StreamAC:
         critic_update, critic_optimiser = self._critic().update(
             grad_v, state.critic_optimiser, critic_learns, **signals
         )
+        metrics = {"td_error": td_error, "value": v, "entropy": entropy}
+        before = state.actor_optimiser, state.critic_optimiser
+        metrics |= count_refused(before, (actor_optimiser, critic_optimiser))
         state = state._replace(
             actor=learn(state.actor, actor_update.network),
             log_deviation=optax.apply_updates(state.log_deviation, actor_update.log_deviation),
@@ -188,11 +217,11 @@ class StreamAC:
             actor_optimiser=actor_optimiser,
             critic_optimiser=critic_optimiser,
             fresh=done,
-            added=senses.at_next(added, done),
-            rewards=rewards,
-            step=state.step + 1,
+            added=senses.at_next(where(learned, added, state.added), done),
+            rewards=where(learned, rewards, state.rewards),
+            step=jnp.where(learned, next_until_last(state.step), state.step),
         )
-        return state, {"td_error": td_error, "value": v, "entropy": entropy}
+        return state, metrics
 
     def skip(self, state: StreamACState, done: Array) -> StreamACState:
         """Let a transition go by unlearned; memory is kept, unless the episode ended with it."""
@@ -206,11 +235,11 @@ class StreamAC:
     def _observe(
         self, state: StreamACState, observation: Array, added: Array | None
     ) -> tuple[Array, normalisation.Running]:
-        encoded = spaces.encode(observation, state.observations.mean.shape)
-        seen, running = normalisation.observe(
-            state.observations, encoded, self.normalise_observations
-        )
-        return senses.join(seen, added), running
+        how = self.normalise_previous, self.normalise_observations, self._limits()
+        return senses.take_in(state.observations, observation, added, *how)
+
+    def _limits(self) -> normalisation.Limits:
+        return normalisation.Limits(self.input_bound, self.normalisation_window)
 
     def _actor(self) -> optax.GradientTransformationExtraArgs:
         return self.actor.build(self.discount * self.trace_decay)

@@ -17,6 +17,7 @@ from rillax.cells.cell import (
 )
 from rillax.cells.dense import GRU, LSTM, DenseCell, GRUCell, LSTMCell
 from rillax.cells.feedforward import FeedForward, FeedForwardCell
+from rillax.cells.mingru import MinGRU, MinGRUCell
 from rillax.cells.rtu import RTU, LinearRTUCell, NonlinearRTU, NonlinearRTUCell
 from rillax.cells.transport import Correction
 
@@ -37,6 +38,8 @@ __all__ = [
     "LSTMCell",
     "LinearRTUCell",
     "Memory",
+    "MinGRU",
+    "MinGRUCell",
     "NonlinearRTU",
     "NonlinearRTUCell",
     "past",
@@ -47,6 +50,7 @@ __all__ = [
 CELLS: dict[str, Callable[..., CellSettings]] = {
     "rtu": RTU,
     "rtu_nonlinear": NonlinearRTU,
+    "mingru": MinGRU,
     "gru": GRU,
     "lstm": LSTM,
     "feedforward": FeedForward,

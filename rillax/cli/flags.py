@@ -97,7 +97,23 @@ def reader(hint: Any, what: str = "value") -> Reader | None:
     if origin in (typing.Union, types.UnionType):
         found = [reader(member, what) for member in inner]
         return None if None in found else _any_of([r for r in found if r is not None])
+    if origin is tuple and inner[1:] == (...,):
+        one = reader(inner[0], what)
+        return None if one is None else _list_of(one)
     return next((r for kind, r in _READERS.items() if (origin or hint) is kind), None)
+
+
+def _list_of(one: Reader) -> Reader:
+    """Values with commas between them; nothing at all is the empty list.
+
+    >>> _list_of(_READERS[int]).read("64,128"), _list_of(_READERS[int]).read("")
+    ((64, 128), ())
+    """
+
+    def read(text: str) -> tuple[Any, ...]:
+        return tuple(one.read(part) for part in text.split(",")) if text else ()
+
+    return Reader(f"{one.metavar},...", read)
 
 
 def _one_of(what: str, choices: tuple[str, ...]) -> Reader:
@@ -143,10 +159,15 @@ def _spec(reader: Reader) -> PrimitiveConstructorSpec[Any]:
         metavar=reader.metavar,
         instance_from_str=lambda texts: reader.read(texts[0]),
         is_instance=lambda value: True,  # a default is what the settings say
-        str_from_instance=lambda value: [
-            settings.place_of(value) if callable(value) else str(value)
-        ],
+        str_from_instance=lambda value: [_text(value)],
     )
+
+
+def _text(value: Any) -> str:
+    """A default as it would be given."""
+    if isinstance(value, tuple):
+        return ",".join(map(_text, value))
+    return settings.place_of(value) if callable(value) else str(value)
 
 
 Int = Annotated[int, _spec(_READERS[int])]

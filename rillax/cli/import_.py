@@ -8,7 +8,7 @@ import tyro
 
 from rillax import export
 from rillax.cli.terminal import parse, say
-from rillax.loops import Learner
+from rillax.loops.learner import Learner, described
 from rillax.utils import checkpoint
 
 
@@ -40,8 +40,12 @@ def imported(saved: Path, directory: Path, trust: bool = False) -> Learner:
         raise checkpoint.CheckpointError(
             f"cannot read {saved}: {error.strerror or error}"
         ) from error
-    learner = Learner.described(export.described(directory), trust=trust)
-    spaces = learner.observation_space, learner.action_space
+    meta = export.described(directory)
+    try:
+        agent, *spaces = described(meta, trust=trust)
+        learner = Learner(agent, *spaces, on_bad_input=meta["on_bad_input"])
+    except Exception as error:  # a file from a stranger may raise anything
+        raise checkpoint.CheckpointError(f"{directory} cannot be used: {error}") from error
     like = checkpoint.flatten(learner.state)
     arrays, acted = export.read(content, learner.agent, *spaces, like, str(saved))
     learner.go_on(checkpoint.unflatten(learner.state, arrays, str(saved)), acted)

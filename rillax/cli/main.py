@@ -15,6 +15,7 @@ from rillax.utils.names import choose
 
 COMMANDS = {
     "train": ("rillax.cli.train", "train an agent and write down what it learned"),
+    "compare": ("rillax.cli.compare", "draw several runs in one picture"),
     "demo": ("rillax.cli.demo", "see three kinds of memory learn, in a few minutes"),
     "export": ("rillax.cli.export", "write a learner as C, to learn where there is no Python"),
     "import": ("rillax.cli.import_", "take back what a learner in C has saved"),
@@ -73,8 +74,4 @@ def usage() -> str:
 
 def _says_what_to_do(error: Exception) -> bool:
     """Whether the message of an error is for the user, and a traceback would be in the way."""
-    if isinstance(error, ValueError | ModuleNotFoundError | OutputError):
-        return True
-    from rillax.utils.checkpoint import CheckpointError  # imports JAX
-
-    return isinstance(error, CheckpointError)
+    return isinstance(error, ValueError | ModuleNotFoundError | OutputError)

@@ -1,6 +1,8 @@
 """``rillax reproduce``: the experiments of the paper, as many at once as there are cores."""
 
+import os
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,15 +101,19 @@ def main(argv: list[str]) -> None:
         _list(chosen, root, costs, _slots(flags))
         return
     say_if_slow()
-    with interruptible() as stop, _Display() as show:
-        board = runner.run(root, jobs, flags.preset, _engine(flags), costs, show, stop)
+    try:
+        with interruptible() as stop, _Display() as show:
+            board = runner.run(root, jobs, flags.preset, _engine(flags, stop), costs, show, stop)
+    except engines.EngineLost as lost:
+        print(f"rillax: {lost}", file=sys.stderr, flush=True)
+        os._exit(FAILED)  # what Ray does at the end of a process would wait for its head
     _finish(root, board)
 
 
-def _engine(flags: Reproduce) -> Callable[[], engines.Engine]:
+def _engine(flags: Reproduce, stop: threading.Event) -> Callable[[], engines.Engine]:
     options = Options(flags.checkpoint_seconds, flags.tensorboard, flags.wandb)
     if flags.engine == "ray":
-        return lambda: engines.Ray(options, flags.address)
+        return lambda: engines.Ray(options, flags.address, stop)
     return lambda: engines.Local(options, flags.workers)
 
 

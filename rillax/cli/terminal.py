@@ -164,36 +164,50 @@ def progress_bars() -> "Bars":
     def text(pattern: str) -> TextColumn:
         return TextColumn(pattern, markup=False)
 
-    return Bars(
+    return Bars(  # at most 80 columns
         text("{task.description}"),
-        BarColumn(bar_width=24),
-        text("{task.completed:,.0f}/{task.total:,.0f}"),
+        BarColumn(bar_width=16),
+        text("{task.percentage:3.0f} %"),
         text("{task.fields[rate]}"),
-        text("left"),
         TimeRemainingColumn(),
-        text("return {task.fields[value]}"),
+        text("left, return {task.fields[value]}"),
         console=console(),
         disable=not console().is_terminal,
     )
 
 
 def progress_bar(bars: "Bars", run: "Run", label: str = "") -> "Callable[[Progress], None]":
-    """A bar for one run; where there is no terminal, a line every tenth of the way."""
+    """A bar for one run; where there is no terminal, a line every tenth of the way.
+
+    What the run is stands above the bar, unless a short ``label`` says it.
+    """
     from rillax.experiments.training import shown
 
-    label = label or run.title()
+    terminal, title = console().is_terminal, label or run.title()
+    if terminal and not label:
+        say(f"{title}, {count(run.frames, 'frame')}, {count(run.seeds, 'seed')}")
     task = bars.add_task(label, total=run.frames, rate="compiling", value="-")
     tenths = 0
 
     def report(progress: "Progress") -> None:
         nonlocal tenths
-        rate, value = f"{progress.frames_per_second:,.0f} frames/s", shown(progress.latest_return)
-        bars.update(task, completed=progress.frames, rate=rate, value=value)
-        if not console().is_terminal and progress.frames * 10 // run.frames > tenths:
+        rate, value = progress.frames_per_second, shown(progress.latest_return)
+        bars.update(task, completed=progress.frames, rate=_rate(rate), value=value)
+        if not terminal and progress.frames * 10 // run.frames > tenths:
             tenths = progress.frames * 10 // run.frames
-            say(f"{label}: {10 * tenths} %, {rate}, return {value}")
+            say(f"{title}: {10 * tenths} %, {rate:,.0f} frames/s, return {value}")
 
     return report
+
+
+def _rate(frames_per_second: float) -> str:
+    """Frames per second in few characters.
+
+    >>> _rate(123), _rate(32_828.4)
+    ('123/s', '32.8k/s')
+    """
+    thousands = frames_per_second / 1000
+    return f"{thousands:.1f}k/s" if thousands >= 1 else f"{frames_per_second:.0f}/s"
 
 
 def say_if_slow() -> None:

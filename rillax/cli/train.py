@@ -94,8 +94,8 @@ def main(argv: list[str]) -> None:
     except Diverged as error:
         fail(str(error), DIVERGED)
     say(
-        f"final return {shown(summary['final_return_iqm'])} (IQM of {count(run.seeds, 'seed')}), "
-        f"{summary['frames_per_second'] or 0:,.0f} frames/s"
+        f"final return {shown(summary['final_return_iqm'])} (last tenth of the frames, IQM of "
+        f"{count(run.seeds, 'seed')}); {summary['frames_per_second'] or 0:,.0f} frames/s"
     )
     for lost in summary["diverged"]:
         say(f"seed {lost['seed']} diverged at frame {lost['frame']:,} and was left out")
@@ -168,7 +168,7 @@ def _parse_resume(argv: list[str]) -> Command:
 
 
 def _default_agent(name: str, argv: list[str]) -> Any:
-    """The paper's settings for one of ours; for one of the user's, its own."""
+    """The paper's settings for one of ours, inputs bounded; for one of the user's, its own."""
     if ":" in name:
         return kinds.own_agent(name)
     env = peek(argv, "--env") or Run.env
@@ -176,7 +176,7 @@ def _default_agent(name: str, argv: list[str]) -> Any:
         frames = flags.read_int(peek(argv, "--frames") or str(Run.frames))
     except ValueError:
         frames = Run.frames  # the parser will say what is wrong with it
-    return presets.paper(name, env, frames)
+    return presets.bounded(presets.paper(name, env, frames))
 
 
 def _env_settings(place: Place) -> dict[str, Any]:

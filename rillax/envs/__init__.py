@@ -12,6 +12,7 @@ from rillax.envs.memory_chain import MemoryChain
 from rillax.envs.mujoco import NAMES as MUJOCO
 from rillax.envs.mujoco import make_mujoco
 from rillax.envs.popgym import GAMES
+from rillax.envs.trace_conditioning import TraceConditioning
 from rillax.envs.wrappers import ObservationWrapper, PreviousAction, PreviousReward
 from rillax.utils.own import call, nearest
 
@@ -23,6 +24,7 @@ __all__ = [
     "MemoryChain",
     "PreviousAction",
     "PreviousReward",
+    "TraceConditioning",
     "check",
     "is_gymnasium",
     "is_jax",
@@ -37,6 +39,7 @@ POPGYM = list(GAMES)
 _ENVIRONMENTS: dict[str, Callable[..., Environment]] = {
     "MemoryChain": MemoryChain,
     "KMemoryChain": KMemoryChain,
+    "TraceConditioning": TraceConditioning,
     **GAMES,
 }
 

@@ -82,6 +82,11 @@ def is_own(name: str) -> bool:
     return ":" in name and not name.startswith("gymnasium:")
 
 
+def names_code(name: str) -> bool:
+    """Whether to make this environment imports a module that its name says."""
+    return ":" in name.removeprefix("gymnasium:")
+
+
 def make_own(reference: str, settings: dict[str, Any]) -> Environment | gymnasium.Env:
     """What ``Name`` of the module makes, or the environment that it registered with Gymnasium."""
     module, name = import_own(reference)

@@ -20,8 +20,9 @@ CHECKPOINT_SHARE = 0.01
 class Checkpoints:
     """When to write a checkpoint, and writing it."""
 
-    def __init__(self, out: Path, seeds: int, every: float):
-        self.out, self.seeds, self.every = out, seeds, every
+    def __init__(self, out: Path, seeds: int, every: float, run: str):
+        """``run`` is the digest of the run's settings: a checkpoint belongs to them."""
+        self.out, self.seeds, self.every, self.run = out, seeds, every, run
         self.path = out / CHECKPOINT
         self.due = time.perf_counter() + every
 
@@ -29,32 +30,51 @@ class Checkpoints:
         if time.perf_counter() >= self.due:
             self.write(loop, bins, frame, diverged)
 
-    def write(self, loop: Loop, bins: Bins, frame: int, diverged: dict[int, Any]) -> None:
+    def write(
+        self, loop: Loop, bins: Bins, frame: int, diverged: dict[int, Any], rate: float = 0.0
+    ) -> None:
         if len(diverged) == self.seeds:
             return  # the last good one stays
         before = time.perf_counter()
         arrays = {f"loop/{k}": v for k, v in loop.save().items()}
         arrays |= {f"bins/{k}": v for k, v in bins.save().items()}
-        meta = {"kind": "run", "frame": frame, "diverged": list(diverged.values())}
+        meta = {
+            "kind": "run",
+            "run": self.run,
+            "frame": frame,
+            "rate": rate,
+            "diverged": list(diverged.values()),
+        }
         checkpoint.save(self.path, arrays, meta)
         after = time.perf_counter()
         wait = max(self.every, (after - before) / CHECKPOINT_SHARE)
         self.due = after + wait
 
-    def read(self, loop: Loop, bins: Bins) -> tuple[int, dict[int, Any]]:
-        """The frame to go on from; 0 if the run had come to no checkpoint."""
+    def read(self, loop: Loop, bins: Bins) -> tuple[int, dict[int, Any], float]:
+        """The frame to go on from, 0 if the run had come to no checkpoint; how fast it was."""
         if not self.path.exists():
-            return 0, {}
+            return 0, {}, 0.0
         arrays, meta = checkpoint.load(self.path)
         if meta.get("kind") != "run":
             raise CheckpointError(f"{self.path} holds a {meta.get('kind')}, not a run")
+        if meta.get("run") != self.run:
+            raise CheckpointError(
+                f"{self.path} was not written with the settings in config.json: one of them was "
+                "changed or is damaged; restore the other file, or begin anew with --overwrite"
+            )
 
         def part(prefix: str) -> dict[str, np.ndarray]:
             return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
-        loop.restore(part("loop/"), str(self.path))
-        bins.restore(part("bins/"))
-        return meta["frame"], {entry["seed"]: entry for entry in meta["diverged"]}
+        try:
+            loop.restore(part("loop/"), str(self.path))
+            bins.restore(part("bins/"))
+            diverged = {int(entry["seed"]): entry for entry in meta["diverged"]}
+            return int(meta["frame"]), diverged, float(meta["rate"])
+        except CheckpointError:
+            raise
+        except (LookupError, ValueError, TypeError, AttributeError) as error:
+            raise CheckpointError(f"{self.path} is not of this run: {error!r}") from error
 
     def keep_last_good(self) -> None:
         """Before the first state with a diverged seed is written: what there is, stays."""

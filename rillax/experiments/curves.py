@@ -1,5 +1,6 @@
 """Learning as a picture: return against frames."""
 
+import itertools
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from rillax.utils import files
 
 # Colours that stay apart in grey and for colour-blind readers; line styles repeat the difference.
 STYLES = [("#0072B2", "-"), ("#D55E00", "--"), ("#555555", ":"), ("#009E73", "-.")]
+STYLES += [("#CC79A7", "-"), ("#E69F00", "--"), ("#56B4E9", "-."), ("#000000", ":")]
 
 Curve = tuple[np.ndarray, np.ndarray]
 """Frames (bins,) and returns (bins, seeds)."""
@@ -26,7 +28,9 @@ def draw_curves(path: Path, curves: Mapping[str, Curve], title: str) -> None:
 
     with plt.rc_context({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False}):
         figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
-        for (label, (frames, returns)), (colour, line) in zip(curves.items(), STYLES, strict=False):
+        for (label, (frames, returns)), (colour, line) in zip(
+            curves.items(), itertools.cycle(STYLES), strict=False
+        ):
             seen = np.isfinite(returns).all(axis=1)
             frames, returns = frames[seen], returns[seen]
             middle, error = iqm(returns, axis=1), standard_error(returns, axis=1)
@@ -38,7 +42,9 @@ def draw_curves(path: Path, curves: Mapping[str, Curve], title: str) -> None:
         axes.set(title=title, xlabel="frames", ylabel="return of an episode")
         axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x else "0")
         axes.grid(alpha=0.25)
-        axes.legend(frameon=False)
+        shows = "IQM over seeds, shaded: standard error"
+        single = "; thin: each seed" if len(curves) == 1 else ""
+        axes.legend(frameon=False, title=shows + single, title_fontsize=9, alignment="left")
         files.write(path, lambda beside: figure.savefig(beside, format="png", dpi=150))
         plt.close(figure)
 

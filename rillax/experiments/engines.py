@@ -3,10 +3,15 @@
 import dataclasses
 import json
 import os
+import queue
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -19,6 +24,15 @@ from rillax.utils import machine
 Outcome = dict[str, Any]
 RETRIES = 10
 """How often Ray starts a job again elsewhere when its node is lost."""
+PATIENCE = 25.0
+"""Seconds for a Ray cluster to answer."""
+HEAD_PATIENCE = 5.0
+"""Seconds for which the head of a cluster may be silent."""
+_LOST = "the head of the Ray cluster is gone; start it again, and the same command continues"
+
+
+class EngineLost(Exception):
+    """Where the jobs ran is no more; what they have written is still there."""
 
 
 class Engine(Protocol):
@@ -122,22 +136,32 @@ class Ray:
 
     at_once = False
 
-    def __init__(self, options: Options, address: str | None = None):
+    def __init__(
+        self, options: Options, address: str | None = None, stop: threading.Event | None = None
+    ):
         try:
             self.ray = import_module("ray")
         except ImportError as missing:
             raise ModuleNotFoundError(
                 "ray is not installed; pip install 'rillax[ray]'"
             ) from missing
-        try:
+
+        def connect() -> float:
             self.ray.init(address=address, log_to_driver=False, logging_level="error")
-        except (ConnectionError, ValueError) as error:
+            return self.ray.cluster_resources().get("CPU", 1)
+
+        try:
+            _check_reachable(address)
+            cores = _within(PATIENCE, connect, stop)
+        except (ConnectionError, ValueError, RuntimeError, TimeoutError, OSError) as error:
             raise ValueError(
-                f"no Ray cluster at {address}: {error}; start one with ray start --head"
+                f"no Ray cluster at {address}: {_first_line(error)}; start one with "
+                "ray start --head"
             ) from error
         self._options = options
         self._tasks: dict[Any, str] = {}
-        self.slots = max(1, int(self.ray.cluster_resources().get("CPU", 1)))
+        self._last_seen = time.monotonic()
+        self.slots = max(1, int(cores))
 
     @property
     def room(self) -> bool:
@@ -159,7 +183,11 @@ class Ray:
     def wait(self, seconds: float) -> dict[str, Outcome]:
         if not self._tasks:
             return {}
-        ended, _ = self.ray.wait(list(self._tasks), num_returns=1, timeout=seconds)
+        self._require_head()
+        try:
+            ended, _ = self.ray.wait(list(self._tasks), num_returns=1, timeout=seconds)
+        except (ConnectionError, RuntimeError, self.ray.exceptions.RayError) as error:
+            raise EngineLost(f"{_LOST} ({_first_line(error)})") from error
         outcomes = {}
         for task in ended:
             name = self._tasks.pop(task)
@@ -168,16 +196,73 @@ class Ray:
             except self.ray.exceptions.TaskCancelledError:
                 outcomes[name] = {"state": "stopped"}
             except self.ray.exceptions.RayError as error:
-                lines = str(error).strip().splitlines()
-                outcomes[name] = {"state": "failed", "error": lines[0] if lines else repr(error)}
+                outcomes[name] = {"state": "failed", "error": _first_line(error)}
         return outcomes
+
+    def _require_head(self) -> None:
+        """Raise an error if the cluster's head has not answered for some seconds.
+
+        Ray itself would wait for a minute, and then end this process.
+        """
+        now = time.monotonic()
+        if _answers(self.ray.get_runtime_context().gcs_address):
+            self._last_seen = now
+        elif now - self._last_seen > HEAD_PATIENCE:
+            raise EngineLost(_LOST)
 
     def stop(self) -> None:
         for task in self._tasks:
             self.ray.cancel(task, force=True)  # each goes on from its last checkpoint
 
     def close(self) -> None:
-        self.ray.shutdown()
+        with suppress(TimeoutError):  # with its head gone, Ray may wait for ever
+            _within(HEAD_PATIENCE, self.ray.shutdown)
+
+
+def _check_reachable(address: str | None) -> None:
+    """Raise an error at once if nothing answers at an address of the form host:port."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if host and port.isdigit() and not _answers(f"{host}:{port}"):
+        raise ConnectionError("nothing answers there")
+
+
+def _answers(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=HEAD_PATIENCE).close()
+    except (OSError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _within(seconds: float, call: Callable[[], Any], stop: threading.Event | None = None) -> Any:
+    """What a call returns, if it does so in time; it is left behind if not, or when told to stop.
+
+    The main thread only waits, so that Ctrl-C works.
+    """
+    answer: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue()
+
+    def run() -> None:
+        try:
+            answer.put((call(), None))
+        except BaseException as error:
+            answer.put((None, error))
+
+    threading.Thread(target=run, daemon=True).start()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with suppress(queue.Empty):
+            value, error = answer.get(timeout=0.1)
+            if error is not None:
+                raise error
+            return value
+        if stop is not None and stop.is_set():
+            raise KeyboardInterrupt
+    raise TimeoutError(f"no answer within {seconds:.0f} s")
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), repr(error))
 
 
 def _task(directory: str, options: Options) -> Outcome:

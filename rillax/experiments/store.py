@@ -7,11 +7,9 @@ A job with ``done.json`` is finished; any other goes on from its checkpoint. Eve
 beside and renamed, so what is there is whole.
 """
 
-import fcntl
 import json
 import os
 import platform
-import socket
 import subprocess
 import time
 from collections.abc import Iterable, Iterator
@@ -24,7 +22,7 @@ import jax
 import rillax
 from rillax.experiments.jobs import Job
 from rillax.utils import files, settings
-from rillax.utils.files import OutputError
+from rillax.utils.files import OutputError, locked, read_json
 
 FORMAT = 2
 MANIFEST, LOCK = "manifest.json", ".lock"
@@ -64,7 +62,7 @@ class Root:
         """Raise an error if these jobs cannot be run here; nothing is written."""
         before = read_json(self.path / MANIFEST)
         if before is None:
-            if any(path.name != LOCK for path in self.path.glob("*")):
+            if any(path.name != LOCK for path in _inside(self.path)):
                 raise OutputError(
                     f"{self.path} is not empty and was not written by rillax reproduce; "
                     "choose another --out"
@@ -84,6 +82,7 @@ class Root:
                 f"cannot write to {self.path}: {error.strerror or error}; choose another --out"
             ) from error
         with locked(self.path / LOCK, f"another runner is at work in {self.path}"):
+            files.remove_all_leftovers(self.path)
             before = read_json(self.path / MANIFEST)
             files.write_json(self.path / MANIFEST, _manifest(preset, before))
             yield
@@ -111,6 +110,13 @@ class Root:
         return directory
 
 
+def _inside(directory: Path) -> list[Path]:
+    try:
+        return list(directory.glob("*"))
+    except (OSError, ValueError) as error:
+        raise OutputError(f"cannot read {directory}: {files.reason(error)}") from error
+
+
 def check(path: Path, manifest: dict[str, Any], preset: str | None = None) -> None:
     """Raise an error if a root was written by another version, or with another preset."""
     written = manifest.get("format"), manifest.get("rillax")
@@ -120,9 +126,9 @@ def check(path: Path, manifest: dict[str, Any], preset: str | None = None) -> No
             f"{rillax.__version__} (format {FORMAT}); nothing was changed: finish it with that "
             "version or choose another --out"
         )
-    if preset is not None and manifest["preset"] != preset:
+    if preset is not None and manifest.get("preset") != preset:
         raise OutputError(
-            f"{path} holds the preset {manifest['preset']}, not {preset}; choose another --out"
+            f"{path} holds the preset {manifest.get('preset')}, not {preset}; choose another --out"
         )
 
 
@@ -186,54 +192,15 @@ def _processor() -> str:
         return platform.processor() or platform.machine()
 
 
-def read_json(path: Path) -> dict[str, Any] | None:
-    """A file of ours; None if it is not there."""
-    try:
-        return json.loads(path.read_text())
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, json.JSONDecodeError) as error:
-        raise OutputError(f"cannot read {path}: {error}") from error
-
-
-def read_job(path: Path) -> Job:
-    """The job that a file describes."""
+def read_job(path: Path, trust: bool = False) -> Job:
+    """The job that a file describes; ``trust`` for whoever has written it."""
     value = read_json(path)
     try:
-        job = settings.from_json(value, trust=True)  # it is the runner's own file
-    except (ValueError, TypeError) as error:
+        job = settings.from_json(value, trust=trust)
+    except settings.Untrusted:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise OutputError(f"{path} does not describe a job: {error}") from error
     if not isinstance(job, Job):
         raise OutputError(f"{path} does not describe a job")
     return job
-
-
-@contextmanager
-def locked(path: Path, what: str, patience: float = 0.0) -> Iterator[None]:
-    """Hold the lock at ``path``; it vanishes with the process that holds it, however that ends.
-
-    ``patience``: seconds to wait for one that is just ending.
-    """
-    try:
-        file = open(path, "a+")  # noqa: SIM115 (closed below, which is what gives the lock back)
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
-    with file:
-        end = time.monotonic() + patience
-        while not _try_lock(file.fileno()):
-            if time.monotonic() >= end:
-                file.seek(0)
-                raise OutputError(f"{what}: {file.read().strip() or 'it does not say who'}")
-            time.sleep(0.1)
-        file.truncate(0)
-        file.write(f"process {os.getpid()} on {socket.gethostname()}")
-        file.flush()
-        yield
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

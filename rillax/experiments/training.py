@@ -15,7 +15,7 @@ import numpy as np
 
 import rillax
 from rillax import envs, staleness
-from rillax.envs.others import is_own
+from rillax.envs.others import names_code
 from rillax.experiments import trackers
 from rillax.experiments.checkpoints import CHECKPOINT, LAST_GOOD, Checkpoints
 from rillax.experiments.curves import curve, draw_curves
@@ -23,14 +23,17 @@ from rillax.experiments.description import Options, Run
 from rillax.experiments.results import Bins, iqm, number, standard_error, write_table
 from rillax.loops import EpisodeStatistics, Loop, make_loop
 from rillax.loops.interface import learns_from
-from rillax.loops.rollouts import memory_needed
+from rillax.loops.rollouts import bytes_of, memory_needed
 from rillax.networks import Network, Stream
 from rillax.staleness import MeasuredLoop
 from rillax.utils import files, machine, settings
 
+RUNAWAY = 1e6
+"""No parameter is as large as this, unless its network has diverged."""
 SECONDS_PER_CALL = 0.25
 """How long the loop runs before the host looks up again."""
 CONFIG, SUMMARY, METRICS, CURVE = "config.json", "summary.json", "metrics.parquet", "curve.png"
+LOCK = ".train.lock"
 WRITTEN = (CONFIG, METRICS, CURVE, SUMMARY, CHECKPOINT)
 
 
@@ -71,28 +74,25 @@ def config(run: Run, options: Options) -> dict[str, Any]:
 def read_config(out: Path, trust: bool = False) -> tuple[Run, Options]:
     """The run that a directory holds."""
     path = out / CONFIG
-    try:
-        value = json.loads(path.read_text())
-    except OSError as error:
-        raise files.OutputError(f"{out} holds no run: cannot read {path.name}") from error
-    except json.JSONDecodeError as error:
-        raise files.OutputError(f"{path} is not the config of a run: {error}") from error
-    if not isinstance(value, dict) or "run" not in value:
-        written = value.get("rillax", "another version") if isinstance(value, dict) else "?"
+    value = files.read_json(path)
+    if value is None:
+        raise files.OutputError(f"{out} holds no run: cannot read {path.name}")
+    if "run" not in value:
         raise files.OutputError(
             f"{path} is not the config of a run that this rillax can resume: it was written by "
-            f"rillax {written}, this is {rillax.__version__}"
+            f"rillax {value.get('rillax', 'another version')}, this is {rillax.__version__}"
         )
     try:
         run, options = (settings.from_json(value[name], trust) for name in ("run", "options"))
+        settings.check_numbers(run)
     except settings.Untrusted:
         raise
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise files.OutputError(f"{path} is not the config of a run: {error}") from error
     if not isinstance(run, Run) or not isinstance(options, Options):
         raise files.OutputError(f"{path} is not the config of a run")
-    if is_own(run.env):
-        settings.check_trust(run.env, trust)
+    if names_code(run.env):
+        settings.require_trust(run.env.removeprefix("gymnasium:"), trust)
     return run, options
 
 
@@ -106,9 +106,9 @@ def prepare(run: Run, out: Path, options: Options, *, overwrite: bool = False) -
     agent: Any = run.agent
     if run.staleness is not None:
         agent = staleness.Recorded(agent, staleness.longest_episode(env))
-    jax.eval_shape(lambda key: agent.init(key, *spaces), jax.random.key(0))
+    state = jax.eval_shape(lambda key: agent.init(key, *spaces), jax.random.key(0))
     trackers.require(options.tensorboard, options.wandb)
-    _check_memory(run)
+    _check_memory(run, run.seeds * bytes_of(state))
     files.claim(out, overwrite=overwrite)
 
 
@@ -120,8 +120,13 @@ def bytes_needed(run: Run) -> int | None:
     return memory_needed(run.agent, *envs.spaces_of(env), run.seeds)
 
 
-def _check_memory(run: Run) -> None:
+def _check_memory(run: Run, state: int) -> None:
     needed, available = bytes_needed(run), machine.available_memory()
+    if available is not None and state > available:
+        raise ValueError(
+            f"the agent needs {machine.readable(state)} of memory, and "
+            f"{machine.readable(available)} are available: make --units, --width or --seeds smaller"
+        )
     if needed is None:
         return
     if run.frames < run.agent.frames:
@@ -166,19 +171,48 @@ def train(
     ``stop`` ends the run after the frames under way; what was learned so far is still written.
     """
     prepare(run, out, options, overwrite=overwrite or resume)
-    if not resume:
-        for name in (CHECKPOINT, LAST_GOOD):
-            (out / name).unlink(missing_ok=True)
-        write_config(run, out, options)
-    training = _Training(run, out, options, resume)
-    if training.complete and (out / SUMMARY).exists():
-        return json.loads((out / SUMMARY).read_text()), training.bins  # nothing is left to do
-    rate = training.go(report, stop or threading.Event())
-    diverged = list(training.diverged.values())
-    summary = write_outcome(run, out, training.bins, training.frame, rate, diverged)
+    with files.locked(out / LOCK, f"another process is at work in {out}"):
+        files.remove_all_leftovers(out)
+        if not resume:
+            # The config first: without one, the rest is not taken for a run.
+            _remove(out, CONFIG, SUMMARY, METRICS, CURVE, CHECKPOINT, LAST_GOOD)
+            write_config(run, out, options)
+        training = _Training(run, out, options, resume)
+        if training.complete and (summary := _finished(out, digest(run))) is not None:
+            return summary, training.bins  # nothing is left to do
+        _remove(out, SUMMARY, METRICS, CURVE)  # of when it was stopped before
+        rate = training.go(report, stop or threading.Event())
+        diverged = list(training.diverged.values())
+        summary = write_outcome(run, out, training.bins, training.frame, rate, diverged)
     if len(diverged) == run.seeds:
         raise Diverged(_how_it_diverged(out, diverged))
     return summary, training.bins
+
+
+def digest(run: Run) -> str:
+    """Of everything that decides the results of a run."""
+    return files.digest(json.loads(json.dumps(settings.to_json(run))))
+
+
+def _remove(out: Path, *names: str) -> None:
+    for name in names:
+        try:
+            (out / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise files.OutputError(
+                f"cannot remove {out / name}: {files.reason(error)}; choose another --out"
+            ) from error
+
+
+def _finished(out: Path, run: str) -> dict[str, Any] | None:
+    """The summary of this run, if it is of its end, and all that it speaks of is there."""
+    summary = files.read_json(out / SUMMARY)
+    if summary is None or not summary.get("complete") or summary.get("run") != run:
+        return None
+    if not all((out / name).exists() for name in summary["files"]):
+        return None
+    files.check_digests(out, summary["files"])
+    return summary
 
 
 class _Training:
@@ -187,10 +221,10 @@ class _Training:
     def __init__(self, run: Run, out: Path, options: Options, resume: bool):
         self.run, self.out, self.options = run, out, options
         self.loop, self.bins = make_run_loop(run), Bins(run.frames)
-        self.checkpoints = Checkpoints(out, run.seeds, options.checkpoint_seconds)
-        self.frame, self.diverged = 0, dict[int, Any]()
+        self.checkpoints = Checkpoints(out, run.seeds, options.checkpoint_seconds, digest(run))
+        self.frame, self.diverged, self.rate = 0, dict[int, Any](), 0.0
         if resume:
-            self.frame, self.diverged = self.checkpoints.read(self.loop, self.bins)
+            self.frame, self.diverged, self.rate = self.checkpoints.read(self.loop, self.bins)
 
     @property
     def complete(self) -> bool:
@@ -202,6 +236,8 @@ class _Training:
 
     def go(self, report: Callable[[Progress], None], stop: threading.Event) -> float:
         """To the end, or until told to stop; returns frames per second and seed."""
+        if self.complete:
+            return self.rate
         track = trackers.Trackers(
             self.out,
             title=self.run.title(),
@@ -220,8 +256,9 @@ class _Training:
             self.checkpoints.write_if_due(self.loop, self.bins, self.frame, self.diverged)
         seconds = time.perf_counter() - started
         track.close()
-        self.checkpoints.write(self.loop, self.bins, self.frame, self.diverged)
-        return (self.frame - first) / seconds
+        self.rate = (self.frame - first) / seconds
+        self.checkpoints.write(self.loop, self.bins, self.frame, self.diverged, self.rate)
+        return self.rate
 
     def _stretch(self, rate: float, track: trackers.Trackers) -> float:
         """Some frames, at most to the end of a bin; returns their rate."""
@@ -252,13 +289,16 @@ class _Training:
 
 
 def diverged_networks(state: Any, i: int) -> list[str]:
-    """Which networks of seed ``i`` have a parameter that is not finite."""
+    """Which networks of seed ``i`` have a parameter that is not finite, or far beyond reason.
+
+    An agent refuses the step that would make it infinite, so it may be left just short of that.
+    """
     parts = state._asdict().items() if hasattr(state, "_asdict") else ()
     networks = {n: s.network if isinstance(s, Stream) else s for n, s in parts}
 
     def diverged(network: Network) -> bool:
         leaves = jax.tree.leaves(network)
-        return not all(bool(np.isfinite(np.asarray(leaf[i])).all()) for leaf in leaves)
+        return not all(bool((np.abs(np.asarray(leaf[i])) < RUNAWAY).all()) for leaf in leaves)
 
     return [name for name, n in networks.items() if isinstance(n, Network) and diverged(n)]
 
@@ -279,14 +319,18 @@ def _how_it_diverged(out: Path, diverged: list[dict[str, Any]]) -> str:
 def write_outcome(
     run: Run, out: Path, bins: Bins, frame: int, rate: float, diverged: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """``metrics.parquet``, ``curve.png`` and ``summary.json``; returns the summary."""
+    """``metrics.parquet``, ``summary.json`` and ``curve.png``; returns the summary.
+
+    A run ends when its summary gets its name. The picture comes after that: it takes long to draw,
+    and nothing depends on it.
+    """
     finals = bins.final_returns()
     lost = {entry["seed"] for entry in diverged}
     for i, seed in enumerate(run.seed_numbers):
         if seed in lost and finals.size:
             finals[i] = np.nan
     ended = finals[np.isfinite(finals)]
-    summary = {
+    summary: dict[str, Any] = {
         "final_return_iqm": number(float(iqm(ended))) if ended.size else None,
         "final_return_standard_error": number(float(standard_error(ended))) if ended.size else None,
         "final_return_per_seed": [number(value) for value in finals],
@@ -295,11 +339,13 @@ def write_outcome(
         "seeds": run.seeds,
         "complete": frame == run.frames,
         "diverged": diverged,
+        "run": digest(run),
     }
     write_table(out / METRICS, bins.table(run.seed_numbers))
+    summary["files"] = {METRICS: files.digest_of_file(out / METRICS)}
+    files.write_json(out / SUMMARY, summary)
     if frame:
         draw_curves(out / CURVE, {run.title(): curve(bins)}, run.title())
-    files.write_json(out / SUMMARY, summary)
     return summary
 
 

@@ -40,9 +40,10 @@ def work(directory: Path, options: Options, stop: threading.Event | None = None)
     try:
         if not (directory / store.JOB).exists():
             raise files.OutputError(f"{directory} holds no job")
-        job = store.read_job(directory / store.JOB)
-        with store.locked(directory / store.LOCK, f"{directory} is being worked on", PATIENCE):
-            if (directory / store.DONE).exists():
+        job = store.read_job(directory / store.JOB, trust=True)  # the runner's own file
+        with files.locked(directory / store.LOCK, f"{directory} is being worked on", PATIENCE):
+            files.remove_all_leftovers(directory)
+            if files.read_json(directory / store.DONE) is not None:
                 return {"state": "done"}
             started = time.perf_counter()
             if isinstance(job.work, Timing):
@@ -69,7 +70,7 @@ def _log(directory: Path, text: str) -> None:
 
 def _time(directory: Path, timing: Timing) -> dict[str, Any]:
     write_table(directory / METRICS, timing.measure())
-    return {"state": "done"}
+    return {"state": "done", "files": {METRICS: files.digest_of_file(directory / METRICS)}}
 
 
 def _train(directory: Path, run: Run, options: Options, stop: threading.Event) -> dict[str, Any]:
@@ -82,8 +83,8 @@ def _train(directory: Path, run: Run, options: Options, stop: threading.Event) -
         )
     except Diverged as error:
         # That every seed diverges is a result, and running it again would give the same.
-        summary = json.loads((directory / SUMMARY).read_text())
-        return {"state": "done", "summary": summary, "note": str(error)}
+        found = files.read_json(directory / SUMMARY)
+        return {"state": "done", "summary": found, "note": str(error)}
     return {"state": "done" if summary["complete"] else "stopped", "summary": summary}
 
 

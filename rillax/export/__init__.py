@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from rillax.export.library import Library, NoCompiler
+from rillax.export.library import REFUSED, Library, NoCompiler
 from rillax.export.source import Source, source
 from rillax.export.source import start as _start
 from rillax.utils import files
 from rillax.utils.checkpoint import CheckpointError
 
-__all__ = ["Library", "NoCompiler", "Source", "described", "read", "source", "write"]
+__all__ = ["REFUSED", "Library", "NoCompiler", "Source", "described", "read", "source", "write"]
 
 HEADER, CODE, DESCRIPTION = "learner.h", "learner.c", "learner.json"
 
@@ -35,7 +35,7 @@ def write(
     ``arrays``; returns their paths.
 
     ``meta`` is what a checkpoint of the learner would hold beside its arrays. ``acted`` says
-    whether the learner has ever chosen an action.
+    whether the learner has an action to learn about.
     """
     text = source(agent, observation_space, action_space, start=True)
     text.layout.check_complete(arrays, text.constants)

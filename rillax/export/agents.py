@@ -8,6 +8,7 @@ from rillax.agents import senses
 from rillax.export.layout import Field
 from rillax.export.network import Body
 from rillax.export.text import fill
+from rillax.normalisation import Limits
 
 
 @dataclass(frozen=True)
@@ -20,14 +21,21 @@ class Interface:
     added: int
     previous_action: bool
     previous_reward: bool
+    normalise_previous: bool
     normalise_observations: bool
     normalise_rewards: bool
+    limits: Limits
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
 
     @property
     def inputs(self) -> int:
         return self.observations + self.added
+
+    @property
+    def normalised(self) -> int:
+        """How many of the inputs have statistics."""
+        return self.inputs if self.normalise_previous else self.observations
 
 
 def interface_of(agent: Any, observation_space: Any, action_space: Any) -> Interface:
@@ -52,8 +60,10 @@ def interface_of(agent: Any, observation_space: Any, action_space: Any) -> Inter
         added=senses.size(action_space, agent.previous_action, agent.previous_reward),
         previous_action=agent.previous_action,
         previous_reward=agent.previous_reward,
+        normalise_previous=agent.normalise_previous,
         normalise_observations=agent.normalise_observations,
         normalise_rewards=agent.normalise_rewards,
+        limits=Limits(agent.input_bound, agent.normalisation_window),
         low=low,
         high=high,
     )
@@ -79,28 +89,35 @@ class AgentText:
     """What its state has that is not saved."""
     functions: str
     metrics: tuple[str, ...]
+    peeks: bool
+    """Whether the gradient of its peek is asked for."""
 
 
 _SENSES = """
 /* ---- what the networks take in ---- */
 
-/* An observation as the networks see it$with_added. */
-static void observe(learner *self, const real *observation, int kept, real *seen)
+/* An observation as the networks see it$with_added; kept in the
+   statistics or not. */
+?added|static void observe(learner *self, const real *observation, const real *added, int kept, real *seen)
+?!added|static void observe(learner *self, const real *observation, int kept, real *seen)
 {
-?normalised|    normalise(self, observation, kept, seen);
+    copy(LEARNER_OBSERVATIONS, seen, observation);
+?added|    copy(LEARNER_ADDED, seen + LEARNER_OBSERVATIONS, added);
+    for (int i = 0; i < NORMALISED; i++)
+        seen[i] = clip(seen[i], -LARGEST, LARGEST);
+?normalised|    normalise(self, kept, seen);
+?!normalised|    (void)self;
 ?!normalised|    (void)kept;
-?!normalised|    copy(LEARNER_OBSERVATIONS, seen, observation);
-?added|    copy(LEARNER_ADDED, seen + LEARNER_OBSERVATIONS, self->added);
-?!uses_self|    (void)self;
 }
 ?added|
-?added|/* What the next observation comes with: the last action and reward, as the settings say. */
-?added|static void remember_last(learner *self, real reward)
+?added|/* What comes with the next observation: the last action and reward, as the settings say. */
+?added|static void last_step(const learner *self, real reward, real *added)
 ?added|{
 ?one_hot|    for (int a = 0; a < LEARNER_ACTIONS; a++)
-?one_hot|        self->added[a] = a == self->action;
-?vector|    taken(self, self->added);
-?last_reward|    self->added[LEARNER_ADDED - 1] = reward;
+?one_hot|        added[a] = a == self->action;
+?vector|    taken(self, added);
+?reward_alone|    (void)self;
+?last_reward|    added[LEARNER_ADDED - 1] = reward;
 ?no_reward|    (void)reward;
 ?added|}
 """
@@ -112,7 +129,7 @@ def senses_text(face: Interface) -> str:
         with_added=", with the last action and reward" if face.added else "",
         normalised=face.normalise_observations,
         added=face.added,
-        uses_self=face.added or face.normalise_observations,
+        reward_alone=face.added and not face.previous_action,
         one_hot=face.previous_action and face.discrete,
         vector=face.previous_action and not face.discrete,
         last_reward=face.previous_reward,

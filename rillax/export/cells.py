@@ -6,6 +6,9 @@ A cell's text has the same functions, whatever the cell, under the name that the
 - ``cell_recall``: what is read of the memory as it stands;
 - ``cell_peek``: what would be read after one more input; the memory stays;
 - ``cell_back``: from the gradient of what was read to that of the state and of the input;
+- ``cell_past``: from the gradient of the state to that of the vectors among the parameters;
+- ``cell_past_of_peek``: the same for a peek;
+- ``cell_sane``: whether those are numbers that a learner may have;
 - ``cell_X`` for each rule X: every row of the parameters, with its gradient, given to the rule.
 
 ``ROW(n, member, gradient, gradient of the peek)`` stands for the rule's work on a row.
@@ -16,9 +19,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rillax.cells import RTU, FeedForward
+from rillax.cells.rtu import LOG_RANGE
 from rillax.export.kernels import ACTIVATION_NAMES
 from rillax.export.rules import Row, with_rows
-from rillax.export.text import fill
+from rillax.export.text import fill, number
 
 Leaf = tuple[str, str, int]
 """A member of a C struct, the path of the JAX leaf below the cell's, and how many numbers."""
@@ -40,6 +44,7 @@ class CellText:
     sensitivity: tuple[Leaf, ...]
     structs: str
     functions: str
+    past_of_peek: str
     rows: Callable[[Row], str]
     """The function that goes over the rows with a rule."""
 
@@ -76,9 +81,10 @@ typedef struct {
     learner_real features[2 * $units];           /* f(h) */
 } ${cell}_pass;
 
-/* The gradient of the state h. */
+/* The gradient of the state h, and through all of time of nu_log and theta_log. */
 typedef struct {
     learner_real g[2 * $units];
+    learner_real nu[$units], theta[$units];
 } ${cell}_slope;
 """
 
@@ -88,8 +94,8 @@ _RTU_FUNCTIONS = """
 static void ${cell}_coefficients(const ${cell}_weights *w, ${cell}_pass *p)
 {
     for (int k = 0; k < $UNITS; k++) {
-        p->nu[k] = MATH(exp)(w->nu_log[k]);
-        p->omega[k] = MATH(exp)(w->theta_log[k]);
+        p->nu[k] = MATH(exp)(clip(w->nu_log[k], $least, $most));
+        p->omega[k] = MATH(exp)(clip(w->theta_log[k], $least, $most));
     }
     for (int k = 0; k < $UNITS; k++) {
         const real loss = -MATH(expm1)(-p->nu[k]); /* 1 - r, without cancellation next to r = 1 */
@@ -131,6 +137,8 @@ static void ${cell}_advance(const ${cell}_weights *restrict w, ${cell}_memory *r
         zero($UNITS, m->turn_imag);
         for (int k = 0; k < $UNITS; k++)
             m->turn_real[k] = 1;
+        zero($UNITS * $INPUTS, m->E_real);
+        zero($UNITS * $INPUTS, m->E_imag);
     }
     copy($UNITS, m->previous_real, m->h_real);
     copy($UNITS, m->previous_imag, m->h_imag);
@@ -165,7 +173,7 @@ static void ${cell}_advance(const ${cell}_weights *restrict w, ${cell}_memory *r
 
     /* E <- r E + gamma conj(turn) x */
     for (int k = 0; k < $UNITS; k++) {
-        const real keep = fresh ? 0 : p->r[k];
+        const real keep = p->r[k];
         const real real_drive = p->gamma[k] * m->turn_real[k];
         const real imag_drive = -p->gamma[k] * m->turn_imag[k];
         real *restrict E_real = m->E_real + k * $INPUTS, *restrict E_imag = m->E_imag + k * $INPUTS;
@@ -219,6 +227,46 @@ static void ${cell}_back(const ${cell}_weights *restrict w, const ${cell}_pass *
             g_x[j] += g_real * B_real[j] + g_imag * B_imag[j];
     }
 }
+
+static void ${cell}_past(const ${cell}_memory *restrict m, ${cell}_slope *restrict s)
+{
+    for (int k = 0; k < $UNITS; k++) {
+        const real g_real = s->g[k], g_imag = s->g[$UNITS + k];
+        s->nu[k] = g_real * m->nu_real[k] + g_imag * m->nu_imag[k];
+        s->theta[k] = g_real * m->theta_real[k] + g_imag * m->theta_imag[k];
+    }
+}
+
+static int ${cell}_sane(const ${cell}_slope *s)
+{
+    return all_sane($UNITS, s->nu) && all_sane($UNITS, s->theta);
+}
+"""
+
+_RTU_PAST_OF_PEEK = """
+/* The peek's own step, and through it (lambda^T g) the whole past. */
+static void ${cell}_past_of_peek(const ${cell}_weights *restrict w, const ${cell}_memory *restrict m,
+                                 const ${cell}_pass *restrict now, const ${cell}_pass *restrict p,
+                                 ${cell}_slope *restrict s)
+{
+?!gain|    (void)p;
+    for (int k = 0; k < $UNITS; k++) {
+        const real a = now->lambda_real[k], b = now->lambda_imag[k];
+        const real g_real = s->g[k], g_imag = s->g[$UNITS + k];
+        const real t_real = a * g_real + b * g_imag, t_imag = a * g_imag - b * g_real;
+        const real h_real = a * m->h_real[k] - b * m->h_imag[k];
+        const real h_imag = a * m->h_imag[k] + b * m->h_real[k];
+        real own_nu = -now->nu[k] * (g_real * h_real + g_imag * h_imag);
+?gain|        own_nu += now->nu[k] * now->r[k] * now->r[k] / now->gamma[k]
+?gain|                  * (g_real * p->u_real[k] + g_imag * p->u_imag[k]);
+        const real own_theta = now->omega[k] * (g_imag * h_real - g_real * h_imag);
+        s->nu[k] = t_real * m->nu_real[k] + t_imag * m->nu_imag[k];
+        s->theta[k] = t_real * m->theta_real[k] + t_imag * m->theta_imag[k];
+        /* of what is held at its bounds the peek's own step has no derivative */
+        s->nu[k] += w->nu_log[k] > $least && w->nu_log[k] < $most ? own_nu : 0;
+        s->theta[k] += w->theta_log[k] > $least && w->theta_log[k] < $most ? own_theta : 0;
+    }
+}
 """
 
 _RTU_ROWS = """
@@ -227,17 +275,14 @@ static void ${cell}_${rule}(const step *by, $parameters,
                             const ${cell}_memory *restrict m, const ${cell}_pass *restrict p,
 ?!next|                            const ${cell}_slope *restrict s$norm)
 ?next|                            const ${cell}_slope *restrict s, const real *restrict x_next,
-?next|                            const ${cell}_pass *restrict p_next,
 ?next|                            const ${cell}_slope *restrict s_next$norm)
 {
-    real d_nu[$UNITS], d_theta[$UNITS], d_real[$INPUTS], d_imag[$INPUTS];
-?next|    real n_nu[$UNITS], n_theta[$UNITS], n_real[$INPUTS], n_imag[$INPUTS];
+    real d_real[$INPUTS], d_imag[$INPUTS];
+?next|    real n_real[$INPUTS], n_imag[$INPUTS];
 ?!next|    (void)p;
     for (int k = 0; k < $UNITS; k++) {
         const real g_real = s->g[k], g_imag = s->g[$UNITS + k];
         const real *E_real = m->E_real + k * $INPUTS, *E_imag = m->E_imag + k * $INPUTS;
-        d_nu[k] = g_real * m->nu_real[k] + g_imag * m->nu_imag[k];
-        d_theta[k] = g_real * m->theta_real[k] + g_imag * m->theta_imag[k];
         /* E turns with the unit; turning g back instead costs one number per unit. */
         const real back_real = m->turn_real[k] * g_real + m->turn_imag[k] * g_imag;
         const real back_imag = m->turn_real[k] * g_imag - m->turn_imag[k] * g_real;
@@ -250,14 +295,6 @@ static void ${cell}_${rule}(const step *by, $parameters,
 ?next|        const real a = p->lambda_real[k], b = p->lambda_imag[k];
 ?next|        const real y_real = s_next->g[k], y_imag = s_next->g[$UNITS + k];
 ?next|        const real t_real = a * y_real + b * y_imag, t_imag = a * y_imag - b * y_real;
-?next|        const real h_real = a * m->h_real[k] - b * m->h_imag[k];
-?next|        const real h_imag = a * m->h_imag[k] + b * m->h_real[k];
-?next|        n_nu[k] = t_real * m->nu_real[k] + t_imag * m->nu_imag[k]
-?next|                  - p->nu[k] * (y_real * h_real + y_imag * h_imag);
-?next_gain|        n_nu[k] += p->nu[k] * p->r[k] * p->r[k] / p->gamma[k]
-?next_gain|                   * (y_real * p_next->u_real[k] + y_imag * p_next->u_imag[k]);
-?next|        n_theta[k] = t_real * m->theta_real[k] + t_imag * m->theta_imag[k]
-?next|                     + p->omega[k] * (y_imag * h_real - y_real * h_imag);
 ?next|        const real turned_real = m->turn_real[k] * t_real + m->turn_imag[k] * t_imag;
 ?next|        const real turned_imag = m->turn_real[k] * t_imag - m->turn_imag[k] * t_real;
 ?next|        const real own_real = p->gamma[k] * y_real, own_imag = p->gamma[k] * y_imag;
@@ -270,9 +307,8 @@ static void ${cell}_${rule}(const step *by, $parameters,
         ROW($INPUTS, B_real + k * $INPUTS, d_real, n_real);
         ROW($INPUTS, B_imag + k * $INPUTS, d_imag, n_imag);
     }
-?nogain_next|    (void)p_next;
-    ROW($UNITS, nu_log, d_nu, n_nu);
-    ROW($UNITS, theta_log, d_theta, n_theta);
+    ROW($UNITS, nu_log, s->nu, s_next->nu);
+    ROW($UNITS, theta_log, s->theta, s_next->theta);
 }
 """
 
@@ -287,6 +323,8 @@ def _rtu(settings: RTU, name: str, inputs: int, activation: str) -> CellText:
         "INPUTS": f"{name}_inputs".upper(),
         "activation": ACTIVATION_NAMES[settings.features or activation],
         "gain": settings.gain,
+        "least": number(LOG_RANGE[0]),
+        "most": number(LOG_RANGE[1]),
     }
 
     def rows(row: Row) -> str:
@@ -298,8 +336,6 @@ def _rtu(settings: RTU, name: str, inputs: int, activation: str) -> CellText:
             parameters=row.parameters(f"{name}_weights"),
             next=row.next,
             norm=row.last_parameter,
-            next_gain=row.next and settings.gain,
-            nogain_next=row.next and not settings.gain,
         )
         return with_rows(text, row)
 
@@ -327,6 +363,7 @@ def _rtu(settings: RTU, name: str, inputs: int, activation: str) -> CellText:
         ),
         structs=fill(_RTU_STRUCTS, **words),
         functions=fill(_RTU_FUNCTIONS, **words),
+        past_of_peek=fill(_RTU_PAST_OF_PEEK, **words),
         rows=rows,
     )
 
@@ -404,6 +441,30 @@ static void ${cell}_back(const ${cell}_weights *w, const ${cell}_pass *now, cons
     layer_norm_back($UNITS, p->normed, p->factor, s->g);
     dense_back($UNITS, $INPUTS, w->weight, s->g, g_x);
 }
+
+/* There is no past, and the only vector is the bias, whose gradient is that of h. */
+static void ${cell}_past(const ${cell}_memory *m, ${cell}_slope *s)
+{
+    (void)m;
+    (void)s;
+}
+
+static int ${cell}_sane(const ${cell}_slope *s)
+{
+    return all_sane($UNITS, s->g);
+}
+"""
+
+_FEEDFORWARD_PAST_OF_PEEK = """
+static void ${cell}_past_of_peek(const ${cell}_weights *w, const ${cell}_memory *m,
+                                 const ${cell}_pass *now, const ${cell}_pass *p, ${cell}_slope *s)
+{
+    (void)w;
+    (void)m;
+    (void)now;
+    (void)p;
+    (void)s;
+}
 """
 
 
@@ -428,6 +489,7 @@ def _feedforward(settings: FeedForward, name: str, inputs: int, activation: str)
         sensitivity=(),
         structs=fill(_FEEDFORWARD_STRUCTS, **words),
         functions=fill(_FEEDFORWARD_FUNCTIONS, **words),
+        past_of_peek=fill(_FEEDFORWARD_PAST_OF_PEEK, **words),
         rows=lambda row: "",
     )
 

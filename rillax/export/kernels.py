@@ -48,9 +48,24 @@ static int all_finite(int n, const real *a)
     return 1;
 }
 
+/* The next number, or the last one for good. */
 static int32_t one_more(int32_t count)
 {
     return count < INT32_MAX ? count + 1 : count;
+}
+
+static real clip(real x, real least, real most)
+{
+    return x < least ? least : x > most ? most : x;
+}
+
+/* Whether all these are numbers that a learner may have, if it has not run away. */
+static int all_sane(int n, const real *a)
+{
+    int sane = 1;
+    for (int i = 0; i < n; i++)
+        sane &= MATH(fabs)(a[i]) < REASON; /* not so where it is NaN */
+    return sane;
 }
 """
 

@@ -17,9 +17,11 @@ from rillax.export.source import Source
 from rillax.utils import machine
 
 FLAGS = ("-std=c99", "-O3", "-march=native", "-ffp-contract=fast", "-fPIC", "-shared")
+REFUSED = -6
+"""What ``learner_learn`` returns where the numbers would not be finite: it has skipped the step."""
 _ERRORS = {
     -1: "a number is not finite",
-    -2: "learn was called before act: there is no action to learn about",
+    -2: "learn was called before act, or twice: there is no action to learn about",
     -3: "too few bytes",
     -4: "the bytes are of another learner, version or precision",
     -5: "the bytes are damaged",
@@ -98,6 +100,7 @@ class Library:
         c = ctypes.CDLL(str(compiled(source, double)))
         real = ctypes.c_double if double else ctypes.c_float
         pointer = ctypes.c_void_p
+        self.functions: dict[str, Any] = {}
         for name, result, takes in (
             ("size", ctypes.c_size_t, []),
             ("bytes", ctypes.c_size_t, []),
@@ -110,51 +113,47 @@ class Library:
         ):
             function = getattr(c, f"learner_{name}")
             function.restype, function.argtypes = result, takes
-            setattr(self, f"_{name}", function)
-        size: int = self._call("size")
-        self._memory = np.zeros(size + 64, np.uint8)
+            self.functions[name] = function
+        self._memory = np.zeros(self.functions["size"]() + 64, np.uint8)
         start = self._memory.ctypes.data
-        self._self = start + (-start) % 64
-        self._action = np.zeros(actions, self.dtype)
-        self._metric = np.zeros(len(source.metrics), self.dtype)
-        self._act_c: Any = getattr(self, "_act")  # noqa: B009
-        self._learn_c: Any = getattr(self, "_learn")  # noqa: B009
-
-    def _call(self, name: str, *arguments: Any) -> Any:
-        return getattr(self, f"_{name}")(*arguments)
+        self.address = start + (-start) % 64
+        """Of the struct."""
+        self._actions = actions
 
     def load(self, content: bytes) -> None:
-        _check(self._call("load", self._self, content, len(content)))
+        _check(self.functions["load"](self.address, content, len(content)))
 
     def save(self) -> bytes:
-        content = np.zeros(self._call("bytes"), np.uint8)
-        _check(self._call("save", self._self, content.ctypes.data, content.size))
+        content = np.zeros(self.functions["bytes"](), np.uint8)
+        _check(self.functions["save"](self.address, content.ctypes.data, content.size))
         return content.tobytes()
 
     def act(self, observation: np.ndarray) -> np.ndarray:
         """The action for an observation of this library's ``dtype``, end to end in memory."""
         if self.discrete:
-            action = self._act_c(self._self, observation.ctypes.data)
-            if action < 0:
-                _check(action)
-            return np.asarray(action)
-        _check(self._act_c(self._self, observation.ctypes.data, self._action.ctypes.data))
-        return self._action.copy()
+            return np.asarray(_check(self.functions["act"](self.address, observation.ctypes.data)))
+        action = np.zeros(self._actions, self.dtype)
+        pointers = observation.ctypes.data, action.ctypes.data
+        _check(self.functions["act"](self.address, *pointers))
+        return action
 
-    def learn(self, reward: float, after: np.ndarray, terminated: bool, truncated: bool) -> None:
-        code = self._learn_c(self._self, reward, after.ctypes.data, terminated, truncated)
-        if code:
-            _check(code)
+    def learn(self, reward: float, after: np.ndarray, terminated: bool, truncated: bool) -> bool:
+        """Whether it was learned from, and not refused."""
+        inputs = reward, after.ctypes.data, terminated, truncated
+        code = self.functions["learn"](self.address, *inputs)
+        return code != REFUSED and _check(code) == 0
 
     def skip(self, done: bool) -> None:
-        self._call("skip", self._self, done)
+        self.functions["skip"](self.address, done)
 
     @property
     def metrics(self) -> dict[str, float]:
-        self._call("metrics", self._self, self._metric.ctypes.data)
-        return dict(zip(self.source.metrics, self._metric.tolist(), strict=True))
+        numbers = np.zeros(len(self.source.metrics), self.dtype)
+        self.functions["metrics"](self.address, numbers.ctypes.data)
+        return dict(zip(self.source.metrics, numbers.tolist(), strict=True))
 
 
-def _check(code: int) -> None:
+def _check(code: int) -> int:
     if code < 0:
         raise ValueError(_ERRORS.get(code, f"the C learner failed with code {code}"))
+    return code

@@ -197,8 +197,11 @@ def _block_pass(block: Block) -> str:
 # ---- functions
 
 
-def functions(body: Body) -> str:
-    """How an observation passes through the body, and a gradient back."""
+def functions(body: Body, of_peek: bool) -> str:
+    """How an observation passes through the body, and a gradient back.
+
+    ``of_peek`` says whether peeks are differentiated too.
+    """
     activation = ACTIVATION_NAMES[body.activation]
     encode = "".join(_block_forward(block, activation) for block in body.encoder)
     read = "".join(_block_forward(block, activation) for block in body.head)
@@ -215,7 +218,11 @@ def functions(body: Body) -> str:
             ("peek", "&now->@, ", ""),
         )
     }
-    cells = "\n".join(cell.functions for cell in body.cells)
+    cells = "\n".join(
+        cell.functions + ("\n" + cell.past_of_peek if of_peek else "") for cell in body.cells
+    )
+    vectors = [f"all_sane({block.ROWS}, s->{block.name})" for block in body.blocks]
+    vectors += [f"{cell.name}_sane(&s->{cell.name})" for cell in body.cells]
     return (
         cells
         + "\n"
@@ -228,6 +235,13 @@ def functions(body: Body) -> str:
             read=read.rstrip("\n"),
             has_head=bool(body.head),
             back=_back(body, activation).rstrip("\n"),
+            past="\n".join(f"    {c.name}_past(&m->{c.name}, &s->{c.name});" for c in body.cells),
+            of_peek=of_peek,
+            past_of_peek="\n".join(
+                f"    {c}_past_of_peek(&w->{c}, &m->{c}, &now->{c}, &p->{c}, &s->{c});"
+                for c in (cell.name for cell in body.cells)
+            ),
+            sane="\n           && ".join(vectors),
         )
     )
 
@@ -336,6 +350,25 @@ static void back(const body_weights *w, const body_pass *now, const body_pass *p
 {
 $back
 }
+
+/* What comes on the way back of parameters that are vectors, through all of time. */
+static void past(const body_memory *m, body_slope *s)
+{
+$past
+}
+?of_peek|
+?of_peek|/* The same for a peek; now is what the memory was read as before it. */
+?of_peek|static void past_of_peek(const body_weights *w, const body_memory *m, const body_pass *now,
+?of_peek|                         const body_pass *p, body_slope *s)
+?of_peek|{
+?of_peek|$past_of_peek
+?of_peek|}
+
+/* Whether the gradients of all vectors are within reason: whatever runs away shows in them. */
+static int sane(const body_slope *s)
+{
+    return $sane;
+}
 """
 
 
@@ -364,7 +397,7 @@ def body_rows(body: Body, row: Row) -> str:
             lines.append(dense(f"{upper}_INPUTS", f"{upper}_UNITS", f"{name}.", x, f"{name}.g"))
             continue
         arrays = ", ".join(f"&{a}->{name}" for a in row.arrays)
-        ahead = f", p_next->{x}, &p_next->{name}, &s_next->{name}" if row.next else ""
+        ahead = f", p_next->{x}, &s_next->{name}" if row.next else ""
         lines.append(
             f"    {name}_{row.name}(by, {arrays}, &m->{name}, &p->{name}, "
             f"&s->{name}{ahead}{row.last_argument});"

@@ -1,74 +1,177 @@
 """The C of the running statistics of observations and rewards (``rillax.normalisation``)."""
 
+from rillax.export.agents import Interface
 from rillax.export.layout import Field, integer, reals
+from rillax.export.text import fill, number
+from rillax.utils.counts import WORD
 
-_WELFORD = """
+_RUNNING = """
 /* ---- running statistics (Elsayed et al., 2024) ---- */
 
-/* One more sample, the n-th, of Welford's recursion for mean and variance. */
-static void welford(real x, real n, real *mean, real *variance)
+enum { WORD = $word }; /* a counter has two words, the lower one from 0 to WORD - 1 */
+
+/* Mean and (population) variance of the samples so far. Each has a second word: what it is more
+   than the first, too little for that to hold. */
+typedef struct {
+    real mean, mean_low, variance, variance_low;
+} running;
+
+static real as_real(int32_t high, int32_t low)
 {
-    const real before = x - *mean;
-    *mean += before / n;
-    *variance += (before * (x - *mean) - *variance) / n;
+    return (real)high * (real)WORD + (real)low;
+}
+
+static void one_more_sample(int32_t *high, int32_t *low)
+{
+    *low += 1;
+    if (*low >= WORD) {
+        *low = 0;
+        *high = one_more(*high);
+    }
+}
+
+/* A number in two words, and x; what the sum rounds away goes into the second word. */
+static void add(real *high, real *low, real x)
+{
+    const real more = *low + x, total = *high + more;
+    *low = more - (total - *high);
+    *high = total;
+}
+
+/* The largest distance from the mean that a sample counts for, after n of them. */
+static real loud(const running *so_far, real n)
+{
+?!bounded|    (void)so_far;
+?!bounded|    (void)n;
+?!bounded|    return LARGEST;
+?bounded|    if (n < 1)
+?bounded|        return LARGEST;
+?bounded|    const real guess = (1 + so_far->mean * so_far->mean) / n;
+?bounded|    const real variance = so_far->variance > 0 ? so_far->variance : 0;
+?bounded|    return clip(INPUT_BOUND * MATH(sqrt)(variance + guess), 1, LARGEST);
+}
+
+/* The n-th sample, of Welford's recursion. */
+static void update(running *so_far, real x, real before_it, real n)
+{
+    const real most = loud(so_far, before_it);
+?windowed|    const real weight = 1 / (n < WINDOW ? n : WINDOW);
+?!windowed|    const real weight = 1 / n;
+    const real before = clip((x - so_far->mean) - so_far->mean_low, -most, most);
+    const real moved = before * weight;
+    const real change = (before * (before - moved) - so_far->variance) * weight;
+    add(&so_far->mean, &so_far->mean_low, moved);
+    add(&so_far->variance, &so_far->variance_low, change);
 }
 
 /* The sample standard deviation; 1 until there are two samples. */
 static real deviation(real variance, real n)
 {
-    return MATH(sqrt)((n < 2 ? 1 : variance * n / (n - 1)) + REAL(1e-8));
+    const real positive = variance > 0 ? variance : 0;
+    return MATH(sqrt)((n < 2 ? 1 : positive * n / (n - 1)) + REAL(1e-8));
+}
+
+static real bounded(real x)
+{
+?bounded|    return clip(x, -INPUT_BOUND, INPUT_BOUND);
+?!bounded|    return x;
 }
 """
 
 _OBSERVE = """
-/* An observation in units of what was seen so far, itself included; kept in the statistics
-   or not. It is unchanged until there are two. */
-static void normalise(learner *self, const real *observation, int kept, real *seen)
+/* Inputs in units of what was seen so far, themselves included; kept in the statistics or not.
+   They are unchanged until there are two. */
+static void normalise(learner *self, int kept, real *seen)
 {
-    const real n = (real)one_more(self->observations_samples);
-    for (int i = 0; i < LEARNER_OBSERVATIONS; i++) {
-        real mean = self->observations_mean[i], variance = self->observations_variance[i];
-        welford(observation[i], n, &mean, &variance);
-        seen[i] = (observation[i] - (n < 2 ? 0 : mean)) / deviation(variance, n);
+    int32_t high = self->observations_high, low = self->observations_low;
+    const real before = as_real(high, low);
+    one_more_sample(&high, &low);
+    const real n = as_real(high, low);
+    for (int i = 0; i < NORMALISED; i++) {
+        const real x = seen[i];
+        running now = {self->observations_mean[i], self->observations_mean_low[i],
+                       self->observations_variance[i], self->observations_variance_low[i]};
+        update(&now, x, before, n);
+        seen[i] = bounded((x - (n < 2 ? 0 : now.mean)) / deviation(now.variance, n));
         if (kept) {
-            self->observations_mean[i] = mean;
-            self->observations_variance[i] = variance;
+            self->observations_mean[i] = now.mean;
+            self->observations_mean_low[i] = now.mean_low;
+            self->observations_variance[i] = now.variance;
+            self->observations_variance_low[i] = now.variance_low;
         }
     }
-    if (kept)
-        self->observations_samples = one_more(self->observations_samples);
+    if (kept) {
+        self->observations_high = high;
+        self->observations_low = low;
+    }
 }
 """
 
 _REWARD = """
-/* The reward over the deviation of the discounted return. */
-static real scale_reward(learner *self, real reward, int done)
+/* The discounted return of this episode, and its statistics. */
+typedef struct {
+    real discounted_return;
+    running returns;
+    int32_t high, low;
+} reward_scale;
+
+/* The reward over the deviation of the discounted return, and the scale that has counted it. */
+static real scale_reward(const learner *self, real reward, int done, reward_scale *after)
 {
-    const real discounted_return = DISCOUNT * self->discounted_return + reward;
-    self->return_samples = one_more(self->return_samples);
-    const real n = (real)self->return_samples;
-    welford(discounted_return, n, &self->return_mean, &self->return_variance);
-    self->discounted_return = done ? 0 : discounted_return;
-    return reward / deviation(self->return_variance, n);
+    const running before = {self->return_mean, self->return_mean_low, self->return_variance,
+                            self->return_variance_low};
+    const real samples = as_real(self->return_high, self->return_low);
+    const real most = loud(&before, samples), x = clip(reward, -LARGEST, LARGEST);
+    const real so_far = DISCOUNT * self->discounted_return + clip(x, -most, most);
+    after->returns = before;
+    after->high = self->return_high;
+    after->low = self->return_low;
+    one_more_sample(&after->high, &after->low);
+    const real n = as_real(after->high, after->low);
+    update(&after->returns, so_far, samples, n);
+    after->discounted_return = done ? 0 : so_far;
+    return bounded(x / deviation(after->returns.variance, n));
+}
+
+static void keep_reward_scale(learner *self, const reward_scale *scale)
+{
+    self->discounted_return = scale->discounted_return;
+    self->return_mean = scale->returns.mean;
+    self->return_mean_low = scale->returns.mean_low;
+    self->return_variance = scale->returns.variance;
+    self->return_variance_low = scale->returns.variance_low;
+    self->return_high = scale->high;
+    self->return_low = scale->low;
 }
 """
 
 
-def functions(observations: bool, rewards: bool) -> str:
+def functions(face: Interface) -> str:
     """Those that a learner needs."""
-    parts = [_WELFORD if observations or rewards else ""]
-    parts += [_OBSERVE if observations else "", _REWARD if rewards else ""]
-    return "".join(parts)
+    bound, window = face.limits
+    lines = [f"\nenum {{ NORMALISED = {face.normalised} }}; /* inputs that have statistics */\n"]
+    if bound is not None:
+        lines.append(f"#define INPUT_BOUND {number(bound)} /* the largest normalised value */\n")
+    if window is not None:
+        lines.append(f"#define WINDOW {number(window)} /* samples that are remembered */\n")
+    if face.normalise_observations or face.normalise_rewards:
+        words = {"bounded": bound is not None, "windowed": window is not None}
+        lines.append("\n" + fill(_RUNNING, word=WORD, **words))
+    lines += [_OBSERVE if face.normalise_observations else ""]
+    lines += [_REWARD if face.normalise_rewards else ""]
+    return "".join(lines)
 
 
-def fields(observations: int) -> list[Field]:
+def fields(face: Interface) -> list[Field]:
     """What is remembered; whether or not it is used, it is part of a learner's state."""
-    return [
-        reals("observations_mean", ".observations.mean", observations),
-        reals("observations_variance", ".observations.variance", observations),
-        reals("discounted_return", ".rewards.discounted_return"),
-        reals("return_mean", ".rewards.running.mean"),
-        reals("return_variance", ".rewards.running.variance"),
-        integer("observations_samples", ".observations.samples", least=0),
-        integer("return_samples", ".rewards.running.samples", least=0),
-    ]
+    found = [reals("discounted_return", ".rewards.discounted_return")]
+    counts = []
+    for name, path, size in (
+        ("observations", ".observations", face.normalised),
+        ("return", ".rewards.running", None),
+    ):
+        for of in ("mean", "mean_low", "variance", "variance_low"):
+            found.append(reals(f"{name}_{of}", f"{path}.{of}", size))
+        counts.append(integer(f"{name}_high", f"{path}.samples.high", least=0))
+        counts.append(integer(f"{name}_low", f"{path}.samples.low", least=0, below=WORD))
+    return found + counts

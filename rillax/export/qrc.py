@@ -32,11 +32,15 @@ static void values_row(const step *by, int n, real *restrict w, ${const}real *re
                        const real *restrict g, const real *restrict g_next)
 {
 ?traced|    const real decay = by->decay;
+?traced|    if (by->cut)
+?traced|        zero(n, z);
     const real td_error = by->td_error, present = by->present, ahead = by->ahead;
     const real scale = by->scale;
     for (int i = 0; i < n; i++) {
 ?traced|        z[i] = decay * z[i] + g[i];
-        w[i] += scale * (td_error * z[i] + present * g[i] - ahead * g_next[i]);
+        const real d = td_error * z[i] + present * g[i] - ahead * g_next[i];
+?traced|        w[i] += clip(scale * d, -LARGEST_STEP, LARGEST_STEP);
+?!traced|        w[i] += scale * d;
     }
 }
 """
@@ -48,11 +52,15 @@ static void errors_row(const step *by, int n, real *restrict w, ${const}real *re
                        const real *restrict g)
 {
 ?traced|    const real decay = by->decay;
+?traced|    if (by->cut)
+?traced|        zero(n, z);
     const real td_error = by->td_error, present = by->present, beta = by->beta;
     const real scale = by->scale;
     for (int i = 0; i < n; i++) {
 ?traced|        z[i] = decay * z[i] + g[i];
-        w[i] += scale * (td_error * z[i] + present * g[i] - beta * w[i]);
+        const real d = td_error * z[i] + present * g[i] - beta * w[i];
+?traced|        w[i] += clip(scale * d, -LARGEST_STEP, LARGEST_STEP);
+?!traced|        w[i] += scale * d;
     }
 }
 """
@@ -85,7 +93,8 @@ int learner_act(learner *self, const learner_real *observation)
     if (!all_finite(LEARNER_OBSERVATIONS, observation))
         return LEARNER_NOT_FINITE;
     split(self->key, key);
-    observe(self, observation, 1, seen);
+?added|    observe(self, observation, self->added, 1, seen);
+?!added|    observe(self, observation, 1, seen);
     copy(LEARNER_INPUTS, self->observation, seen);
     advance(&self->q.w.body, &self->q.memory, seen, self->fresh, &self->q_pass);
     advance(&self->h.w.body, &self->h.memory, seen, self->fresh, &self->h_pass);
@@ -119,6 +128,8 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     const int done = terminated || truncated;
     real seen[LEARNER_INPUTS], chosen[LEARNER_ACTIONS], g_next[LEARNER_ACTIONS];
     real values_next[LEARNER_ACTIONS], g_features[FEATURES];
+?added|    real added[LEARNER_ADDED];
+?scaled|    reward_scale scale;
     body_pass ahead;
     body_slope q_slope, h_slope, slope_next;
     if (!self->acted)
@@ -131,9 +142,11 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
         dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
               self->q_pass.$last, self->values);
     }
-?scaled|    reward = scale_reward(self, reward, done);
-?added|    remember_last(self, reward);
-    observe(self, next, 0, seen);
+?scaled|    reward = scale_reward(self, reward, done, &scale);
+?!scaled|    reward = clip(reward, -LARGEST, LARGEST);
+?added|    last_step(self, reward, added);
+?added|    observe(self, next, added, 0, seen);
+?!added|    observe(self, next, 0, seen);
 
     /* delta = r + gamma max q(o', a') - q(o, a), where q(o', .) is a peek */
     peek(&self->q.w.body, &self->q.memory, &self->q_pass, seen, &ahead);
@@ -146,8 +159,8 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     const real h = self->h.w.out_bias[self->action] + dot(FEATURES, h_row, self->h_pass.$last);
     step by = {0};
     by.td_error = reward + discount * q_next - q;
-    by.decay = self->cut ? 0 : TRACE_DECAY;
-    self->trace_of_h = by.decay * self->trace_of_h + h;
+    by.decay = TRACE_DECAY;
+    by.cut = self->cut;
 
     /* grad q, grad h, and the gradient of the peek */
     for (int a = 0; a < LEARNER_ACTIONS; a++)
@@ -157,6 +170,24 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     back(&self->h.w.body, &self->h_pass, &self->h_pass, h_row, &h_slope);
     dense_back(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, g_next, g_features);
     back(&self->q.w.body, &self->q_pass, &ahead, g_features, &slope_next);
+    past(&self->q.memory, &q_slope);
+    past(&self->h.memory, &h_slope);
+    past_of_peek(&self->q.w.body, &self->q.memory, &self->q_pass, &ahead, &slope_next);
+
+    self->value = q;
+    self->fresh = done;
+    self->acted = 0;
+    self->ready = 0;
+    const real numbers[3] = {by.td_error, q, h};
+    if (!(all_sane(3, numbers) && sane(&q_slope) && sane(&h_slope) && sane(&slope_next))) {
+        self->td_error = NAN; /* no step, and all else as in learner_skip */
+        self->epsilon = epsilon(self);
+        self->cut = self->cut || done || !self->greedy;
+?added|        if (done)
+?added|            zero(LEARNER_ADDED, self->added);
+        return LEARNER_REFUSED;
+    }
+    self->trace_of_h = (self->cut ? 0 : TRACE_DECAY * self->trace_of_h) + h;
 
     /* Delta w = delta z_w - h grad q - z_h grad delta */
     by.present = self->trace_of_h - h;
@@ -187,14 +218,13 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
                  self->h.z.out_weight, self->h.z.out_bias, self->h_pass.$last, chosen);
 
     self->td_error = by.td_error;
-    self->value = q;
     self->cut = done || !self->greedy;
-    self->fresh = done;
     self->step = one_more(self->step);
     self->epsilon = epsilon(self);
-    self->ready = 0;
+?scaled|    keep_reward_scale(self, &scale);
 ?added|    if (done)
-?added|        zero(LEARNER_ADDED, self->added);
+?added|        zero(LEARNER_ADDED, added);
+?added|    copy(LEARNER_ADDED, self->added, added);
     return LEARNER_OK;
 }
 """
@@ -238,6 +268,7 @@ def qrc(agent: QRC, observation_space: Any, action_space: Any) -> AgentText:
         ),
         functions=_functions(face, body, bounds, words),
         metrics=("td_error", "value", "epsilon"),
+        peeks=True,
     )
 
 
@@ -287,7 +318,7 @@ def _functions(face: Interface, body: Body, bounds: dict[str, bool], words: dict
         fill(STEP, scale=True, adaptive=False, direction=True),
         BOUND if any(bounds.values()) else "",
         *(body_rows(body, row) for row in _rows(bounds)),
-        normalisation.functions(face.normalise_observations, face.normalise_rewards),
+        normalisation.functions(face),
         senses_text(face),
         fill(_FUNCTIONS, **words),
     ]
@@ -315,7 +346,7 @@ def _fields(face: Interface, body: Body) -> tuple[Field, ...]:
     if face.added:
         found.append(reals("added", ".added", face.added))
     found.append(reals("trace_of_h", ".traces.trace.value"))
-    found += normalisation.fields(face.observations)
+    found += normalisation.fields(face)
     found += [
         integer("action", ".action", least=0, below=face.actions),
         integer("greedy", ".greedy", least=0, below=2),

@@ -5,12 +5,15 @@ rows (parameters ``w``, trace ``z``, second moment ``v``) and of the row's gradi
 agent that differentiates its peek, of that gradient, ``g_next``, too.
 """
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
 
 from rillax.export.text import fill, number
 from rillax.updates import SGD, AdaptiveObGD, ObGD
+from rillax.updates.obgd import LARGEST_SQUARE
+from rillax.updates.rules import LARGEST_STEP
 
 
 @dataclass(frozen=True)
@@ -69,13 +72,18 @@ def with_rows(text: str, row: Row) -> str:
     return _ROW.sub(call, text)
 
 
-STEP = """
+STEP = f"""
 /* ---- the step-size rule ---- */
+
+#define LARGEST_STEP {number(LARGEST_STEP)}
+#define LARGEST_SQUARE {number(LARGEST_SQUARE)} /* a second moment stays finite */
+""" + """
 
 /* What a rule needs to know of this step. */
 typedef struct {
     real td_error;
-    real decay; /* gamma lambda; 0 where the trace starts anew */
+    real decay; /* gamma lambda */
+    int cut;    /* whether the trace starts anew */
 ?scale|    real scale; /* the size of the step, where it is known before the trace is */
 ?adaptive|    real beta, epsilon; /* of the second moment */
 ?adaptive|    real correction;    /* of its bias */
@@ -99,6 +107,8 @@ static void trace_row(const step *by, int n, real *restrict z, const real *restr
     const real decay = by->decay;
     real lane[LANES] = {0};
     int i = 0;
+    if (by->cut)
+        zero(n, z);
     for (; i + LANES <= n; i += LANES)
         for (int k = 0; k < LANES; k++) {
             z[i + k] = decay * z[i + k] + g[i + k];
@@ -126,9 +136,11 @@ FOLLOW = Row(
 static void follow_row(const step *by, int n, real *restrict w, real *restrict z,
                        const real *restrict g)
 {
+    if (by->cut)
+        zero(n, z);
     for (int i = 0; i < n; i++) {
         z[i] = by->decay * z[i] + g[i];
-        w[i] += by->scale * z[i];
+        w[i] += clip(by->scale * z[i], -LARGEST_STEP, LARGEST_STEP);
     }
 }
 """,
@@ -145,10 +157,12 @@ ADAPT = Row(
 static void adapt_row(const step *by, int n, real *restrict z, real *restrict v,
                       const real *restrict g, real norm[LANES])
 {
+    if (by->cut)
+        zero(n, z);
     for (int i = 0; i < n; i++) {
         z[i] = by->decay * z[i] + g[i];
-        const real moved = by->td_error * z[i];
-        v[i] = by->beta * v[i] + (1 - by->beta) * (moved * moved);
+        const real moved = by->td_error * z[i], square = moved * moved;
+        v[i] = by->beta * v[i] + (1 - by->beta) * (square > LARGEST_SQUARE ? LARGEST_SQUARE : square);
         norm[i % LANES] += MATH(fabs)(z[i]) / MATH(sqrt)(by->correction * v[i] + by->epsilon);
     }
 }
@@ -258,11 +272,10 @@ def rule_text(rule: Any, network: str) -> RuleText:
         return RuleText(FOLLOW, (), before, "")
     if type(rule) is AdaptiveObGD:
         before = """
-        if (self->${net}_steps < INT32_MAX)
-            self->${net}_steps++;
+        self->${net}_steps = one_more(self->${net}_steps);
         by.beta = $beta;
         by.epsilon = $epsilon;
-        by.correction = 1 / (1 - MATH(pow)(by.beta, (real)self->${net}_steps));
+        by.correction = $correction;
         """
         after = """
         const real bound = overshooting_bound($alpha, $kappa, by.td_error, sum_of_lanes(norm));
@@ -270,6 +283,9 @@ def rule_text(rule: Any, network: str) -> RuleText:
                        (const real *)&self->$net.v, by.td_error * bound);
         """
         words |= {"beta": number(rule.beta), "epsilon": number(rule.epsilon)}
+        log = number(math.log(rule.beta)) if rule.beta else ""
+        correction = f"1 / -MATH(expm1)((real)self->{network}_steps * {log})"
+        words["correction"] = correction if rule.beta else "1"
         words |= {"alpha": number(rule.step_size), "kappa": number(rule.kappa)}
         return RuleText(
             ADAPT,

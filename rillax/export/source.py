@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from rillax import spaces
-from rillax.agents import QRC, StreamAC
+from rillax import normalisation, spaces
+from rillax.agents import QRC, StreamAC, senses
 from rillax.export import network
 from rillax.export.agents import AgentText
 from rillax.export.kernels import ACTIVATION_NAMES, ACTIVATIONS, BYTES, DENSE, NORM, RANDOM, VECTORS
 from rillax.export.layout import VERSION, Field, Layout, integer
 from rillax.export.qrc import qrc
 from rillax.export.stream_ac import stream_ac
-from rillax.export.text import fill
+from rillax.export.text import fill, number
 from rillax.utils import settings
 
 AGENTS: dict[type, Callable[[Any, Any, Any], AgentText]] = {StreamAC: stream_ac, QRC: qrc}
@@ -62,14 +62,16 @@ enum {
 $sizes
 };
 
-/* What the functions return, beside an action. Where it is an error, the learner is as it was. */
+/* What the functions return, beside an action. Where it is an error, the learner is as it was;
+   only after LEARNER_REFUSED it is as after learner_skip. */
 enum {
     LEARNER_OK = 0,
     LEARNER_NOT_FINITE = -1, /* a NaN or an infinity came in */
-    LEARNER_NO_ACTION = -2,  /* learn was called before act */
+    LEARNER_NO_ACTION = -2,  /* learn was called before act, or twice */
     LEARNER_TOO_SHORT = -3,  /* fewer bytes than learner_bytes() */
     LEARNER_FOREIGN = -4,    /* bytes of another learner, version or precision */
-    LEARNER_DAMAGED = -5     /* bytes that changed on the way */
+    LEARNER_DAMAGED = -5,    /* bytes that changed on the way */
+    LEARNER_REFUSED = -6     /* learning would have left numbers that are not finite */
 };
 
 $structs
@@ -142,6 +144,9 @@ typedef uint64_t bits_of_real;
 #define EPSILON FLT_EPSILON
 typedef uint32_t bits_of_real;
 #endif
+
+#define REASON $reason   /* no TD error or value is as large, unless something has run away */
+#define LARGEST $largest /* no reading counts for more */
 
 /* ---- settings ---- */
 
@@ -240,6 +245,7 @@ int learner_load(learner *self, const unsigned char *bytes, size_t length)
 
 int learner_skip(learner *self, int done)
 {
+    self->acted = 0;
     if (done) {
         self->fresh = 1;
         self->cut = 1;
@@ -350,6 +356,8 @@ def _code(text: AgentText, layout: Layout) -> str:
         fill(
             _PRELUDE,
             title=text.title,
+            reason=number(senses.REASON),
+            largest=number(normalisation.LARGEST),
             constants=constants,
             sizes=",\n".join(f"    {name} = {value}" for name, value in sizes),
         ),
@@ -359,7 +367,7 @@ def _code(text: AgentText, layout: Layout) -> str:
         NORM if normed else "",
         *(ACTIVATIONS[a] for a in ACTIVATIONS if a in activations),
         RANDOM,
-        network.functions(body),
+        network.functions(body, text.peeks),
         text.functions,
         BYTES,
         fill(

@@ -97,6 +97,8 @@ _FUNCTIONS = """
 
 enum { ACTOR_SIZE = sizeof(actor_weights) / sizeof(real) };
 enum { CRITIC_SIZE = sizeof(critic_weights) / sizeof(real) };
+?discrete|enum { POLICY = LEARNER_ACTIONS };
+?!discrete|enum { POLICY = 2 * LEARNER_ACTIONS }; /* of means, and of log_deviation */
 
 ?discrete|int learner_act(learner *self, const learner_real *observation)
 ?!discrete|int learner_act(learner *self, const learner_real *observation, learner_real *action)
@@ -106,7 +108,8 @@ enum { CRITIC_SIZE = sizeof(critic_weights) / sizeof(real) };
     if (!all_finite(LEARNER_OBSERVATIONS, observation))
         return LEARNER_NOT_FINITE;
     split(self->key, key);
-    observe(self, observation, 1, seen);
+?added|    observe(self, observation, self->added, 1, seen);
+?!added|    observe(self, observation, 1, seen);
     copy(LEARNER_INPUTS, self->observation, seen);
     advance(&self->actor.w.body, &self->actor.memory, seen, self->fresh, &self->actor_pass);
     advance(&self->critic.w.body, &self->critic.memory, seen, self->fresh, &self->critic_pass);
@@ -124,6 +127,8 @@ enum { CRITIC_SIZE = sizeof(critic_weights) / sizeof(real) };
 ?!discrete|    return LEARNER_OK;
 }
 
+static const real ONE[1] = {1}; /* dv/dv */
+
 /* v(o), given what the observation has become. */
 static real value(const critic_weights *w, const body_pass *p)
 {
@@ -131,39 +136,27 @@ static real value(const critic_weights *w, const body_pass *p)
 }
 
 /* z_w <- gamma lambda z_w + grad v, and a step of the critic in the direction delta z_w. */
-static void learn_critic(learner *self, step by)
+static void learn_critic(learner *self, step by, const body_slope *slope)
 {
-    static const real one[1] = {1};
-    body_slope slope;
 ?critic_normed|    real norm[LANES] = {0};
-    back(&self->critic.w.body, &self->critic_pass, &self->critic_pass, self->critic.w.out_weight,
-         &slope);
 $critic_before
     body_$critic_row(&by, $critic_bodies, &self->critic.memory, &self->critic_pass,
-               &slope$critic_norm);
+               slope$critic_norm);
     dense_$critic_row(&by, 1, FEATURES, $critic_outs,
-                        self->critic_pass.$last, one$critic_norm);
+                        self->critic_pass.$last, ONE$critic_norm);
 $critic_after
 }
 
-/* The same for the actor, with grad [log pi(a) + tau sign(delta) H(pi)]. */
-static void learn_actor(learner *self, step by)
+/* The same for the actor, with grad [log pi(a) + tau sign(delta) H(pi)]; g is that of its output. */
+static void learn_actor(learner *self, step by, const real *g, const body_slope *slope)
 {
-    body_slope slope;
-    real g[LEARNER_ACTIONS], g_features[FEATURES];
 ?actor_normed|    real norm[LANES] = {0};
-    const real sign = (real)((by.td_error > 0) - (by.td_error < 0));
-?!discrete|    real g_deviation[LEARNER_ACTIONS];
-?!discrete|    self->entropy = policy_back(self, TAU * sign, g, g_deviation);
-?discrete|    self->entropy = policy_back(self, TAU * sign, g);
-    dense_back(LEARNER_ACTIONS, FEATURES, self->actor.w.out_weight, g, g_features);
-    back(&self->actor.w.body, &self->actor_pass, &self->actor_pass, g_features, &slope);
 $actor_before
     body_$actor_row(&by, $actor_bodies, &self->actor.memory, &self->actor_pass,
-               &slope$actor_norm);
+               slope$actor_norm);
     dense_$actor_row(&by, LEARNER_ACTIONS, FEATURES, $actor_outs,
                         self->actor_pass.$last, g$actor_norm);
-?!discrete|    ${actor_row}_row(&by, LEARNER_ACTIONS, $actor_deviations, g_deviation$actor_norm);
+?!discrete|    ${actor_row}_row(&by, LEARNER_ACTIONS, $actor_deviations, g + LEARNER_ACTIONS$actor_norm);
 $actor_after
 }
 
@@ -171,8 +164,11 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
                   int truncated)
 {
     const int done = terminated || truncated;
-    real seen[LEARNER_INPUTS];
+?added|    real added[LEARNER_ADDED];
+?scaled|    reward_scale scale;
+    real seen[LEARNER_INPUTS], g[POLICY], g_features[FEATURES];
     body_pass ahead;
+    body_slope critic_slope, actor_slope;
     if (!self->acted)
         return LEARNER_NO_ACTION;
     if (!isfinite(reward) || !all_finite(LEARNER_OBSERVATIONS, next))
@@ -183,28 +179,55 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
         dense(LEARNER_ACTIONS, FEATURES, self->actor.w.out_weight, self->actor.w.out_bias,
               self->actor_pass.$last, self->out);
     }
-?scaled|    reward = scale_reward(self, reward, done);
-?added|    remember_last(self, reward);
-    observe(self, next, 0, seen);
+?scaled|    reward = scale_reward(self, reward, done, &scale);
+?!scaled|    reward = clip(reward, -LARGEST, LARGEST);
+?added|    last_step(self, reward, added);
+?added|    observe(self, next, added, 0, seen);
+?!added|    observe(self, next, 0, seen);
 
     /* delta = r + gamma v(o') - v(o), where v(o') is a peek: memory does not take o' in */
     peek(&self->critic.w.body, &self->critic.memory, &self->critic_pass, seen, &ahead);
     const real v = value(&self->critic.w, &self->critic_pass);
     const real v_next = value(&self->critic.w, &ahead);
     step by = {0};
-    by.td_error = reward + (terminated ? 0 : DISCOUNT * v_next) - v;
-    by.decay = self->cut ? 0 : TRACE_DECAY;
-    learn_critic(self, by);
-    learn_actor(self, by);
+    by.td_error = reward + (terminated ? 0 : DISCOUNT) * v_next - v;
+    by.decay = TRACE_DECAY;
+    by.cut = self->cut;
+
+    /* grad v, and grad [log pi(a) + tau sign(delta) H(pi)] */
+    const real sign = (real)((by.td_error > 0) - (by.td_error < 0));
+    back(&self->critic.w.body, &self->critic_pass, &self->critic_pass, self->critic.w.out_weight,
+         &critic_slope);
+?discrete|    self->entropy = policy_back(self, TAU * sign, g);
+?!discrete|    self->entropy = policy_back(self, TAU * sign, g, g + LEARNER_ACTIONS);
+    dense_back(LEARNER_ACTIONS, FEATURES, self->actor.w.out_weight, g, g_features);
+    back(&self->actor.w.body, &self->actor_pass, &self->actor_pass, g_features, &actor_slope);
+    past(&self->critic.memory, &critic_slope);
+    past(&self->actor.memory, &actor_slope);
+
+    self->value = v;
+    self->fresh = done;
+    self->acted = 0;
+    self->ready = 0;
+    const real numbers[3] = {by.td_error, v, self->entropy};
+    if (!(all_sane(3, numbers) && all_sane(POLICY, g) && sane(&critic_slope)
+          && sane(&actor_slope))) {
+        self->td_error = NAN; /* no step, and all else as in learner_skip */
+        self->cut = self->cut || done;
+?added|        if (done)
+?added|            zero(LEARNER_ADDED, self->added);
+        return LEARNER_REFUSED;
+    }
+    learn_critic(self, by, &critic_slope);
+    learn_actor(self, by, g, &actor_slope);
 
     self->td_error = by.td_error;
-    self->value = v;
     self->cut = done;
-    self->fresh = done;
     self->step = one_more(self->step);
-    self->ready = 0;
+?scaled|    keep_reward_scale(self, &scale);
 ?added|    if (done)
-?added|        zero(LEARNER_ADDED, self->added);
+?added|        zero(LEARNER_ADDED, added);
+?added|    copy(LEARNER_ADDED, self->added, added);
     return LEARNER_OK;
 }
 """
@@ -212,6 +235,10 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
 
 def stream_ac(agent: StreamAC, observation_space: Any, action_space: Any) -> AgentText:
     """The agent in C; a ``ValueError`` names what cannot be exported."""
+    if agent.state_deviation:
+        raise ValueError(
+            "StreamAC(state_deviation=True) has no form in C; a deviation that is a parameter has one"
+        )
     face = interface_of(agent, observation_space, action_space)
     body = body_of(agent.network, face.inputs)
     rules = {"actor": rule_text(agent.actor, "actor"), "critic": rule_text(agent.critic, "critic")}
@@ -253,6 +280,7 @@ def stream_ac(agent: StreamAC, observation_space: Any, action_space: Any) -> Age
         ),
         functions=_functions(face, body, rules, words),
         metrics=("td_error", "value", "entropy"),
+        peeks=False,
     )
 
 
@@ -281,7 +309,7 @@ def _functions(
         step,
         *texts,
         *(body_rows(body, row) for row in rows.values()),
-        normalisation.functions(face.normalise_observations, face.normalise_rewards),
+        normalisation.functions(face),
         fill(_DISCRETE if face.discrete else _GAUSSIAN, **words),
         senses_text(face),
         fill(_FUNCTIONS, **words),
@@ -331,7 +359,7 @@ def _fields(face: Interface, body: Body, rules: dict[str, RuleText]) -> tuple[Fi
         found.append(reals("added", ".added", face.added))
     if not face.discrete:
         found.append(reals("action", ".action", face.actions))
-    found += normalisation.fields(face.observations)
+    found += normalisation.fields(face)
     found += steps
     if face.discrete:
         found.append(integer("action", ".action", least=0, below=face.actions))

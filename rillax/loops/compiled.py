@@ -14,15 +14,18 @@ from rillax._jax import enable_x64
 from rillax._jax.kernels import Program, one_kernel, quick_jit, repeat
 from rillax.envs.environment import Environment
 from rillax.loops.interface import (
+    DRAINED,
+    LONGEST,
     Agent,
     Arrays,
     EpisodeStatistics,
     LoopState,
+    Tally,
     is_diverged,
     keys,
     require_steps,
 )
-from rillax.utils import checkpoint, machine
+from rillax.utils import checkpoint, counts, machine
 
 T = TypeVar("T")
 
@@ -57,7 +60,8 @@ def begin(agent: Agent, env: Environment, key: PRNGKeyArray) -> LoopState:
     key, key_agent, key_env = jax.random.split(key, 3)
     observation, environment = env.reset_env(key_env, params)
     state = agent.init(key_agent, env.observation_space(params), env.action_space(params))
-    return LoopState(state, environment, observation, key, jnp.zeros(()), jnp.int32(0))
+    nothing = jnp.zeros(()), jnp.zeros(()), jnp.int32(0)
+    return LoopState(state, environment, observation, key, *nothing)
 
 
 def step(agent: Agent, env: Environment, state: LoopState) -> tuple[LoopState, EpisodeStatistics]:
@@ -101,7 +105,8 @@ def count_step(
     state: LoopState, reward: Array, done: Bool[Array, "..."]
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """What to add up of the episodes that ended, and return and length of those under way."""
-    episode_return, episode_length = state.episode_return + reward, state.episode_length + 1
+    episode_return, low = counts.add(state.episode_return, state.episode_return_low, reward)
+    episode_length = jnp.minimum(state.episode_length + 1, LONGEST)
     ended = {
         "episodes": done.astype(jnp.int32),
         "returns": jnp.where(done, episode_return, 0.0),
@@ -109,6 +114,7 @@ def count_step(
     }
     under_way = {
         "episode_return": jnp.where(done, 0.0, episode_return),
+        "episode_return_low": jnp.where(done, 0.0, low),
         "episode_length": jnp.where(done, 0, episode_length),
     }
     return ended, under_way
@@ -248,11 +254,28 @@ class CompiledLoop:
         self.clear()
 
     def clear(self) -> None:
+        self._begin_sums()
+        self._tally = Tally(_join(self.statistics))
+
+    def _begin_sums(self) -> None:
         self.statistics = [
             no_statistics(self.agent, self.env, len(state.episode_return)) for state in self.states
         ]
+        self._summed = 0
+        """Frames since the sums were drained."""
 
     def run(self, frames: int) -> EpisodeStatistics:
+        while True:
+            now = min(frames, DRAINED - self._summed)
+            self._run_all(now)
+            self._summed, frames = self._summed + now, frames - now
+            if self._summed == DRAINED:
+                self._tally.add(_join(self.statistics))
+                self._begin_sums()
+            if frames == 0:
+                return self._tally.with_(_join(self.statistics))
+
+    def _run_all(self, frames: int) -> None:
         wide = jnp.result_type(float) == jnp.float64  # which threads do not inherit
 
         def run_group(i: int) -> None:
@@ -265,7 +288,6 @@ class CompiledLoop:
         if program(self.agent, self.env).compilations() == 0:
             run_group(groups.pop(0))  # compiles, for the others too
         list(_threads().map(run_group, groups))
-        return jax.device_get(_join(self.statistics))
 
     def replace_agent(self, agent: Agent, convert: Callable[[Any], Any]) -> None:
         """Continue with another agent, whose states ``convert`` makes from the present ones."""
@@ -273,11 +295,14 @@ class CompiledLoop:
         self.agent = agent
 
     def save(self) -> Arrays:
-        return checkpoint.flatten((_join(self.states), _join(self.statistics)))
+        arrays = checkpoint.flatten((_join(self.states), _join(self.statistics)))
+        return arrays | self._tally.save()
 
     def restore(self, arrays: Arrays, what: str) -> None:
         like = _join(self.states), _join(self.statistics)
         state, statistics = checkpoint.unflatten(like, arrays, what)
+        self._tally.restore(arrays, what)
+        self._summed = int(statistics.frames[0])
         size = len(self.states[0].episode_return)
         places = [slice(i * size, (i + 1) * size) for i in range(len(self.states))]
         self.states = [jax.tree.map(lambda leaf, at=at: leaf[at], state) for at in places]

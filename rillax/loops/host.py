@@ -27,7 +27,15 @@ from rillax.loops.host_envs import (
     transition,
 )
 from rillax.loops.inputs import OnBadInput
-from rillax.loops.interface import Agent, Arrays, EpisodeStatistics, is_diverged, keys
+from rillax.loops.interface import (
+    DRAINED,
+    Agent,
+    Arrays,
+    EpisodeStatistics,
+    Tally,
+    is_diverged,
+    keys,
+)
 from rillax.loops.packing import Packing
 from rillax.utils import checkpoint
 
@@ -144,12 +152,25 @@ class HostLoop:
         self.clear()
 
     def clear(self) -> None:
-        self._sums = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), self._metrics)
+        self._tally = Tally(self._metrics)
+        self._begin_sums()
         self.envs.clear()
 
+    def _begin_sums(self) -> None:
+        self._sums = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), self._metrics)
+
     def run(self, frames: int) -> EpisodeStatistics:
+        last = self.envs.frame + frames
+        while self.envs.frame < last:
+            drain = self.envs.frame + DRAINED - self.envs.counted % DRAINED
+            self._run_until(min(last, drain))
+            if self.envs.frame == drain:
+                self._tally.add(self._sums)
+                self._begin_sums()
+        return self.envs.statistics(self._tally.with_(self._sums))
+
+    def _run_until(self, end: int) -> None:
         envs = self.envs
-        end = envs.frame + frames
         while envs.frame < end:
             if envs.frame > 0 and envs.all_usable():
                 self._state, self._sums = self._frames(
@@ -162,7 +183,6 @@ class HostLoop:
                 error, self._raised = self._raised, None
                 envs.outcomes.failed[...] = 0
                 raise error
-        return envs.statistics(self._sums)
 
     def _step(self, actions: np.ndarray) -> tuple[np.ndarray]:
         """Step the environments; the outcomes are what the agent learns from next.
@@ -198,6 +218,7 @@ class HostLoop:
         arrays = {f"agent{k}": v for k, v in checkpoint.flatten(self._state).items()}
         arrays |= {f"sums/{name}": np.asarray(value) for name, value in self._sums.items()}
         arrays |= {f"envs/{name}": value for name, value in self.envs.save().items()}
+        arrays |= self._tally.save()
         if self._last is not None:
             arrays["last"] = self._last.copy()
         return arrays
@@ -208,6 +229,7 @@ class HostLoop:
 
         state = checkpoint.unflatten(self._state, under("agent"), what)
         self.envs.restore(under("envs/"))
+        self._tally.restore(arrays, what)
         self._state = state
         self._sums = {name: jnp.asarray(value) for name, value in under("sums/").items()}
         self._last = arrays.get("last")

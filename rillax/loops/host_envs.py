@@ -120,12 +120,13 @@ class HostEnvironments:
         observations = self.outcomes.observations
         for i, env in enumerate(self.envs):
             observation, reward, terminated, truncated, _ = env.step(actions[i])
-            self._rewards[i] = reward
-            self._terminations[i], self._truncations[i] = terminated, truncated
+            self._rewards[i] = inputs.as_reward(reward)
+            self._terminations[i] = inputs.as_flag("terminated", terminated)
+            self._truncations[i] = inputs.as_flag("truncated", truncated)
             observations[:, i] = self._as_array(observation)
             self.episode_return[i] += float(self._rewards[i])
             self.episode_length[i] += 1
-            if terminated or truncated:
+            if self._terminations[i] or self._truncations[i]:
                 observations[1, i] = self._reset(i)
                 self._count_episode(i)
         self.frame += self.per_seed
@@ -134,7 +135,10 @@ class HostEnvironments:
         return self._as_array(self.envs[i].reset(seed=seed)[0])
 
     def _as_array(self, observation: Any) -> np.ndarray:
-        return inputs.as_observation(observation, self.observation_space)
+        array = inputs.as_observation(observation, self.observation_space)
+        if spaces.is_discrete(self.observation_space) and array.dtype != np.int32:
+            raise inputs.BadInput(f"{inputs.what_is_wrong('the observation', array)}")
+        return array
 
     # Bad input.
 
@@ -195,8 +199,13 @@ class HostEnvironments:
         self._counts["lengths"][seed] += self.episode_length[i]
         self.episode_return[i], self.episode_length[i] = 0.0, 0
 
+    @property
+    def counted(self) -> int:
+        """Frames of each seed since the last ``clear``."""
+        return self.frame - self._cleared
+
     def _all_counts(self) -> Arrays:
-        frames = np.full(len(self.seeds), self.frame - self._cleared)
+        frames = np.full(len(self.seeds), self.counted)
         return {"frames": frames} | {name: value.copy() for name, value in self._counts.items()}
 
     def statistics(self, metrics: Mapping[str, Any]) -> EpisodeStatistics:

@@ -15,7 +15,14 @@ from jaxtyping import Array
 
 from rillax.loops.host_envs import DIVERGED, HostEnvironments, transition
 from rillax.loops.inputs import OnBadInput
-from rillax.loops.interface import Arrays, EpisodeStatistics, RolloutAgent, is_diverged, keys
+from rillax.loops.interface import (
+    Arrays,
+    EpisodeStatistics,
+    RolloutAgent,
+    Tally,
+    is_diverged,
+    keys,
+)
 from rillax.loops.packing import Packing
 from rillax.loops.rollouts import Rollouts, empty_rollout, put, update
 from rillax.utils import checkpoint
@@ -120,8 +127,12 @@ class HostRollouts(Rollouts):
         self.clear()
 
     def clear(self) -> None:
-        self._sums = [jnp.zeros_like(sums) for sums in self._programs.no_sums]
+        self._tally = Tally(self._programs.no_sums)
+        self._begin_sums()
         self.envs.clear()
+
+    def _begin_sums(self) -> None:
+        self._sums = [jnp.zeros_like(sums) for sums in self._programs.no_sums]
 
     def _take(self, state: Any) -> None:
         self._changed, self._read, self._rest = self._programs.take_apart(state)
@@ -166,18 +177,22 @@ class HostRollouts(Rollouts):
             self._carry(), self._read, self._transitions(), self.position - 1
         )
         self._take(self._programs.update(self.agent_state(), self._rollout))
+        self._tally.add(self._sums)
+        self._begin_sums()
 
     def _statistics(self) -> EpisodeStatistics:
-        return self.envs.statistics(self._programs.metrics.unpack(self._sums))
+        return self.envs.statistics(self._programs.metrics.unpack(self._tally.with_(self._sums)))
 
     def save(self) -> Arrays:
         arrays = checkpoint.flatten((self.agent_state(), self._rollout, self._sums))
         arrays |= {f"envs/{name}": value for name, value in self.envs.save().items()}
+        arrays |= self._tally.save()
         return {**arrays, **self._save_position(), "usable": self._usable.copy()}
 
     def restore(self, arrays: Arrays, what: str) -> None:
         like = (self.agent_state(), self._rollout, self._sums)
         state, self._rollout, self._sums = checkpoint.unflatten(like, arrays, what)
+        self._tally.restore(arrays, what)
         self.envs.restore(checkpoint.under("envs/", arrays))
         self._take(state)
         self._usable = arrays["usable"].copy()

@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from rillax.utils import checkpoint
+
 Arrays = dict[str, np.ndarray]
 Count = Array | np.ndarray
 LearnsFrom = Literal["steps", "rollouts"]
@@ -117,6 +119,11 @@ def require_steps(agent: Any, instead: str) -> None:
 
 # ---- loops
 
+LONGEST = 2**30
+"""An episode of more steps counts as one of so many."""
+DRAINED = 2**20
+"""After so many frames a compiled loop's sums go to the host, before 32 bits are too few."""
+
 
 class LoopState(NamedTuple):
     """An agent in the middle of an environment that runs in JAX."""
@@ -126,7 +133,10 @@ class LoopState(NamedTuple):
     observation: Array
     key: PRNGKeyArray
     episode_return: Float[Array, "..."]
+    episode_return_low: Float[Array, "..."]
+    """What the return is more than ``episode_return``, where an episode goes on for very long."""
     episode_length: Int[Array, "..."]
+    """It stops at ``LONGEST``."""
 
 
 class EpisodeStatistics(NamedTuple):
@@ -141,6 +151,36 @@ class EpisodeStatistics(NamedTuple):
     diverged: Count
     """Frames in which a metric was not finite."""
     metrics: Mapping[str, Count]
+
+
+class Tally:
+    """Episode statistics on the host, in 64 bits, which are enough for ever.
+
+    Compiled loops sum in 32 bits. Their sums are drained into this at fixed frames, so that the
+    total does not depend on where the calls were cut.
+    """
+
+    def __init__(self, shapes: Any):
+        """Nothing so far, of sums that have these shapes."""
+        self._total = jax.tree.map(lambda leaf: np.zeros(leaf.shape, _wide(leaf)), shapes)
+
+    def add(self, sums: Any) -> None:
+        self._total = self.with_(sums)
+
+    def with_(self, sums: Any) -> Any:
+        """The total, and some more."""
+        return jax.tree.map(lambda a, b: a + np.asarray(b), self._total, jax.device_get(sums))
+
+    def save(self, prefix: str = "drained") -> Arrays:
+        return {f"{prefix}{k}": v for k, v in checkpoint.flatten(self._total).items()}
+
+    def restore(self, arrays: Arrays, what: str, prefix: str = "drained") -> None:
+        found = checkpoint.under(prefix, arrays)
+        self._total = checkpoint.unflatten_on_host(self._total, found, what)
+
+
+def _wide(leaf: Any) -> Any:
+    return np.int64 if jnp.issubdtype(leaf.dtype, jnp.integer) else np.float64
 
 
 class Loop(Protocol):

@@ -1,18 +1,90 @@
-"""An agent and its state in one object, for a loop of your own: call act, then learn."""
+"""An agent and its state in one object, for a loop of your own: call act, then learn.
 
+A step uses up the state before it: its memory is what the new one is written into. So between a
+step and the moment that its result is kept, nothing may come: no Ctrl-C, no other thread. All that
+a learner is stands in one place, ``_held``, and is exchanged in a single operation of the
+interpreter (``engines``). Whatever interrupts it, it is in the state before the step, or after it.
+"""
+
+import os
+import threading
+from collections import deque
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
+import jax
 import numpy as np
 
 from rillax import spaces
+from rillax.export import NoCompiler
 from rillax.loops import inputs
-from rillax.loops.engines import EngineName, make_engine
-from rillax.loops.inputs import BadInput, OnBadInput, as_observation, what_is_wrong
+from rillax.loops.engines import EngineName, Place, Result, make_engine
+from rillax.loops.inputs import (
+    BadInput,
+    OnBadInput,
+    as_flag,
+    as_observation,
+    as_reward,
+    what_is_wrong,
+)
 from rillax.loops.interface import require_steps
 from rillax.utils import checkpoint, settings
+from rillax.utils.checkpoint import CheckpointError
 
-__all__ = ["BadInput", "Learner"]
+__all__ = ["BadInput", "Learner", "NotFinite"]
+
+_LAST = NEW, ACTED, DROPPED, LEARNED, SKIPPED = "new", "acted", "dropped", "learned", "skipped"
+"""What a learner has done last; ``DROPPED``: it skipped the observation it was to act on."""
+
+
+_forks = 0
+"""How often this process has been forked off from another."""
+
+
+def _forked() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_forked)
+
+
+class NotFinite(BadInput):
+    """To learn from a transition would have made the agent infinite or NaN; it was skipped."""
+
+
+class _Beside(NamedTuple):
+    """What a learner knows beside the agent's state."""
+
+    step: int = 0
+    skipped: int = 0
+    last: str = NEW
+    action: Any = None
+    """The action before the last call, as the agent gave it; None before the first."""
+    metrics: Any = None
+    """What was measured before the last call."""
+
+
+class _Held(NamedTuple):
+    """All that a learner is."""
+
+    result: Result
+    """What the engine gave last: of the state, and at the end an action or metrics."""
+    beside: _Beside
+
+    @property
+    def action(self) -> Any:
+        return self.result[-1] if self.beside.last == ACTED else self.beside.action
+
+    @property
+    def metrics(self) -> Any:
+        return self.result[-1] if self.beside.last == LEARNED else self.beside.metrics
+
+    def after(self, last: str, **changes: Any) -> _Beside:
+        """What is beside the state after one more call."""
+        return self.beside._replace(last=last, action=self.action, metrics=self.metrics, **changes)
 
 
 class Learner:
@@ -37,6 +109,12 @@ class Learner:
     ``BadInput`` and changes nothing. With ``on_bad_input="skip"`` that transition is dropped
     instead: memory is kept, the last action is repeated, and ``skipped`` counts it.
 
+    A step that would leave the agent with numbers that are not finite is refused: its transition is
+    skipped, which raises ``NotFinite`` or, with ``on_bad_input="skip"``, is counted.
+
+    After an interrupt (Ctrl-C) in any call, the learner is in the state before that step or after
+    it. Several threads may use one; ``save`` in one waits for a step in another.
+
     ``engine="c"`` takes the steps in C, compiled on this machine (docs/device.md).
     """
 
@@ -54,53 +132,68 @@ class Learner:
         self.agent = agent
         self.observation_space, self.action_space = observation_space, action_space
         self.on_bad_input: OnBadInput = on_bad_input
-        self.step = 0
-        """Transitions seen, learned from or not."""
-        self.skipped = 0
-        """Transitions dropped for bad input."""
-        self._dropped = False
-        self._last: np.ndarray | None = None
-        self._engine = make_engine(engine, agent, observation_space, action_space, seed)
+
+        state = jax.jit(lambda key: agent.init(key, observation_space, action_space))(
+            jax.random.key(seed)
+        )
+        self._engine = make_engine(engine, agent, observation_space, action_space, state)
+        self._held: Place = deque(maxlen=1)
+        """What ``_Held`` describes, as a plain tuple."""
+        self._held.append((self._engine.start(state, acted=False), _Beside()))
+        self._lock, self._fork = threading.RLock(), _forks
+
+    # What it is.
+
+    def _now(self) -> _Held:
+        return _Held(*self._held[0])
+
+    def _require_same_process(self) -> None:
+        if self._fork != _forks:
+            raise RuntimeError(
+                "this learner was made before the process was forked, and JAX's threads are not in "
+                "the child: save it and Learner.load it in a process that was started by "
+                "multiprocessing.get_context('spawn')"
+            )
 
     @property
     def state(self) -> Any:
         """The agent's state, as a tree."""
-        return self._engine.get_state()
+        with self._lock:
+            return self._engine.state(self._held[0][0])
 
     @property
-    def acted(self) -> bool:
-        """Whether an action was ever chosen."""
-        return self._last is not None
+    def step(self) -> int:
+        """Transitions seen, learned from or not."""
+        return self._held[0][1].step
 
-    def go_on(self, state: Any, acted: bool = True) -> None:
-        """Go on from a state of the agent; ``acted``: it has an action to learn about."""
-        self._engine.set_state(state, acted)
-        self.step = int(state.step) + self.skipped
-        discrete = spaces.is_discrete(self.action_space)
-        if not acted:
-            self._last = None
-        elif discrete:
-            self._last = np.asarray(state.action) + inputs.first(self.action_space)
-        else:
-            bounds = spaces.action_bounds(self.action_space)
-            self._last = np.clip(np.reshape(state.action, self.action_space.shape), *bounds)
+    @property
+    def skipped(self) -> int:
+        """Transitions dropped for bad input, or refused."""
+        return self._held[0][1].skipped
 
     @property
     def metrics(self) -> dict[str, float]:
         """What the last ``learn`` measured, and how many transitions have been skipped so far."""
-        return {**self._engine.metrics, "skipped": float(self.skipped)}
+        held = self._now()
+        values = [] if held.metrics is None else np.asarray(held.metrics).tolist()
+        return {**dict(zip(self._engine.names, values, strict=False)), "skipped": float(self.skipped)}
+
+    # What it does.
 
     def act(self, observation: Any) -> Any:
         """Take in an observation and choose an action for the environment."""
         array = as_observation(observation, self.observation_space)
-        if (wrong := what_is_wrong("the observation", array)) is not None:
-            self._refuse(wrong)
-            self._dropped = True
-            return self._neutral() if self._last is None else self._last
-        self._last = self._engine.act(array)
-        if spaces.is_discrete(self.action_space):
-            self._last = self._last + inputs.first(self.action_space)
-        return self._last
+        wrong = what_is_wrong("the observation", array)
+        with self._lock:
+            if wrong is not None:
+                self._refuse(wrong)
+                held = self._now()
+                self._held.append(((*held.result[:-1], None), held.after(DROPPED)))
+            else:
+                self._require_same_process()
+                self._engine.act(self._held, self._now().after(ACTED), array)
+            action = self._now().action
+        return self._neutral() if action is None else self._for_environment(action)
 
     def learn(
         self,
@@ -110,20 +203,36 @@ class Learner:
         truncated: bool = False,
     ) -> None:
         """Learn from what the last action led to, and forget the sample."""
-        if self._last is None and not self._dropped:
-            raise ValueError("learn was called before act: there is no action to learn about")
         array = as_observation(next_observation, self.observation_space)
-        number = np.asarray(reward, np.float32)
+        number = as_reward(reward)
+        ends = as_flag("terminated", terminated), as_flag("truncated", truncated)
         wrong = what_is_wrong("the reward", number) or what_is_wrong("the next observation", array)
-        if wrong is not None:
-            self._refuse(wrong)
-        self.step += 1
-        if wrong is not None or self._dropped:
-            self.skipped += 1
-            self._dropped = False
-            self._engine.skip(bool(terminated) or bool(truncated))
+        with self._lock:
+            self._require_action()
+            if wrong is not None:
+                self._refuse(wrong)
+            self._require_same_process()
+            held = self._now()
+            step, skipped = held.beside.step + 1, held.beside.skipped
+            if wrong is not None or held.beside.last == DROPPED:
+                beside = held.after(SKIPPED, step=step, skipped=skipped + 1)
+                self._engine.skip(self._held, beside, any(ends))
+                return
+            beside = held.after(LEARNED, step=step)
+            self._engine.learn(self._held, beside, number, array, *ends)
+            result, beside = self._held[0]
+            if self._engine.refused(result):
+                self._held.append((result, beside._replace(skipped=skipped + 1)))
+                inputs.refuse(self.on_bad_input, _not_finite(step), NotFinite)
+
+    def _require_action(self) -> None:
+        last = self._held[0][1].last
+        if last in (ACTED, DROPPED):
             return
-        self._engine.learn(number, array, bool(terminated), bool(truncated))
+        said = "before act" if self.step == 0 else "twice"
+        raise BadInput(
+            f"learn was called {said}: there is no action to learn about; call act first"
+        )
 
     def _refuse(self, wrong: str) -> None:
         inputs.refuse(
@@ -132,6 +241,12 @@ class Learner:
             "(on_bad_input='skip' drops such a transition)",
         )
 
+    def _for_environment(self, action: Any) -> np.ndarray:
+        """An action of the agent as the environment counts it."""
+        array = np.asarray(action)
+        discrete = spaces.is_discrete(self.action_space)
+        return array + inputs.first(self.action_space) if discrete else array
+
     def _neutral(self) -> np.ndarray:
         """An action before any has been chosen: the first one, or the middle of the box."""
         if spaces.is_discrete(self.action_space):
@@ -139,22 +254,33 @@ class Learner:
         low, high = (np.asarray(b) for b in spaces.action_bounds(self.action_space))
         return np.nan_to_num((low + high) / 2, nan=0.0, posinf=0.0, neginf=0.0)
 
+    # Files.
+
     def save(self, path: str | Path) -> None:
         """Write the whole learner into one file, atomically."""
-        checkpoint.save(path, checkpoint.flatten(self.state), self.describe())
+        with self._lock:
+            meta, state = self.describe(), self.state
+        arrays = checkpoint.flatten(state)
+        if (name := _not_a_number(arrays)) is not None:
+            raise CheckpointError(
+                f"the learner was not saved to {path}: {name} is not finite; load an earlier file"
+            )
+        checkpoint.save(path, arrays, meta)
 
     def describe(self) -> dict[str, Any]:
         """Everything about the learner but the arrays of its state, as JSON can hold it."""
+        held = self._now()
+        action = None if held.action is None else np.asarray(held.action).tolist()
         return {
             "kind": "learner",
             "agent": settings.to_json(self.agent),
             "observation_space": spaces.describe(self.observation_space),
             "action_space": spaces.describe(self.action_space),
             "on_bad_input": self.on_bad_input,
-            "step": self.step,
-            "skipped": self.skipped,
-            "dropped": self._dropped,
-            "last": None if self._last is None else self._last.tolist(),
+            "step": held.beside.step,
+            "skipped": held.beside.skipped,
+            "last": held.beside.last,
+            "action": action,
         }
 
     @classmethod
@@ -173,31 +299,93 @@ class Learner:
         """
         arrays, meta = checkpoint.load(path)
         if meta.get("kind") != "learner":
-            raise checkpoint.CheckpointError(f"{path} holds a {meta.get('kind')}, not a learner")
-        learner = cls.described(meta, agent, trust, engine)
-        state = checkpoint.unflatten(learner.state, arrays, str(path))
-        learner._engine.set_state(state, learner.acted)
-        return learner
+            raise CheckpointError(f"{path} holds a {meta.get('kind')}, not a learner")
+        if (name := _not_a_number(arrays)) is not None:
+            raise CheckpointError(f"{path} cannot be used: {name} in it is not finite")
+        try:
+            return cls._from(path, arrays, meta, agent, trust, engine)
+        except (CheckpointError, NoCompiler):
+            raise
+        except Exception as error:  # a file from a stranger may raise anything
+            raise CheckpointError(f"{path} cannot be used: {error}") from error
 
     @classmethod
-    def described(
+    def _from(
         cls,
-        meta: dict[str, Any],
-        agent: Any = None,
-        trust: bool = False,
-        engine: EngineName = "jax",
-    ) -> Self:
-        """The learner that ``describe`` described, with a new state."""
-        learner = cls(
-            settings.from_json(meta["agent"], trust) if agent is None else agent,
-            spaces.rebuild(meta["observation_space"]),
-            spaces.rebuild(meta["action_space"]),
-            on_bad_input=meta["on_bad_input"],
-            engine=engine,
-        )
-        learner.step, learner.skipped = meta["step"], meta["skipped"]
-        learner._dropped = meta["dropped"]
-        if meta["last"] is not None:
-            kind = np.int64 if spaces.is_discrete(learner.action_space) else np.float32
-            learner._last = np.asarray(meta["last"], kind)
+        path: Any,
+        arrays: Any,
+        meta: Mapping[str, Any],
+        agent: Any,
+        trust: bool,
+        engine: EngineName,
+    ) -> Any:
+        """The learner that a file describes. Nothing is built before its arrays are seen to fit."""
+        agent, observed, acted = described(meta, agent, trust)
+        shapes = jax.eval_shape(lambda key: agent.init(key, observed, acted), jax.random.key(0))
+        state = checkpoint.unflatten(shapes, arrays, str(path))
+        beside = _beside(meta, acted)
+        learner = cls(agent, observed, acted, on_bad_input=meta["on_bad_input"], engine=engine)
+        learner._go_on(state, beside)
         return learner
+
+    def _go_on(self, state: Any, beside: _Beside) -> None:
+        acted = beside.last == ACTED
+        with self._lock:
+            result = self._engine.start(state, acted, beside.action if acted else None)
+            self._held.append((result, beside))
+
+    def go_on(self, state: Any, acted: bool = False) -> None:
+        """Go on from a state of the agent; ``acted``: it has an action to learn about."""
+        step, action = int(state.step), None
+        if acted or step:
+            action = np.asarray(state.action)
+            if not spaces.is_discrete(self.action_space):
+                bounds = spaces.action_bounds(self.action_space)
+                action = np.clip(action.reshape(self.action_space.shape), *map(np.asarray, bounds))
+        last = ACTED if acted else LEARNED if step else NEW
+        self._go_on(state, _Beside(step + self.skipped, self.skipped, last, action))
+
+    @property
+    def acted(self) -> bool:
+        """Whether there is an action to learn about."""
+        return self._held[0][1].last == ACTED
+
+
+def described(meta: Mapping[str, Any], agent: Any = None, trust: bool = False) -> Any:
+    """The agent and the spaces of what ``Learner.describe`` described."""
+    if agent is None:
+        agent = settings.from_json(meta["agent"], trust)
+        settings.check_numbers(agent)
+    return agent, *(spaces.rebuild(meta[f"{n}_space"]) for n in ("observation", "action"))
+
+
+def _beside(meta: Mapping[str, Any], action_space: Any) -> _Beside:
+    """What a file says beside the agent's state."""
+    step, skipped, last, action = (meta[name] for name in ("step", "skipped", "last", "action"))
+    if not all(isinstance(n, int) and n >= 0 for n in (step, skipped)) or last not in _LAST:
+        raise ValueError(f"its counters are not right: {step}, {skipped}, {last!r:.20}")
+    if action is not None:
+        discrete = spaces.is_discrete(action_space)
+        action = np.asarray(action, np.int32 if discrete else np.float32)
+        if action.shape != (() if discrete else action_space.shape):
+            raise ValueError(f"its last action has shape {action.shape}")
+    return _Beside(step, skipped, last, action)
+
+
+def _not_finite(step: int) -> str:
+    return (
+        f"step {step}: to learn from this transition would leave the agent with numbers that are "
+        "not finite, so it was skipped; either an input is far too large, or the agent is "
+        "diverging and needs a smaller step size (on_bad_input='skip' only counts such transitions)"
+    )
+
+
+def _not_a_number(arrays: Mapping[str, np.ndarray]) -> str | None:
+    """Which array has a number that is not finite; bounds of actions may be infinite."""
+    for name, array in arrays.items():
+        if array.dtype.kind != "f":
+            continue
+        bad = np.isnan(array) if ".bounds" in name else ~np.isfinite(array)
+        if bad.any():
+            return name
+    return None

@@ -22,6 +22,7 @@ from rillax.loops.interface import (
     EpisodeStatistics,
     LoopState,
     RolloutAgent,
+    Tally,
     is_diverged,
     keys,
 )
@@ -41,10 +42,11 @@ def memory_needed(
         return (state, rollout), agent.batch(state, rollout)
 
     kept, learning = jax.eval_shape(shapes, jax.random.key(0))
-    return seeds * _bytes(kept) + _bytes(learning)
+    return seeds * bytes_of(kept) + bytes_of(learning)
 
 
-def _bytes(tree: Any) -> int:
+def bytes_of(tree: Any) -> int:
+    """What the arrays of a tree take, or would take if they were there."""
     leaves = [leaf for leaf in jax.tree.leaves(tree) if not checkpoint.is_key(leaf)]
     return sum(leaf.size * leaf.dtype.itemsize for leaf in leaves)
 
@@ -126,6 +128,10 @@ class CompiledRollouts(Rollouts):
         self.clear()
 
     def clear(self) -> None:
+        self._tally = Tally(self.statistics)
+        self._begin_sums()
+
+    def _begin_sums(self) -> None:
         self.statistics = jax.tree.map(
             lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), self.statistics
         )
@@ -137,17 +143,20 @@ class CompiledRollouts(Rollouts):
 
     def _learn(self) -> None:
         self.state = self.state._replace(agent=_update(self.agent, self.state.agent, self.rollout))
+        self._tally.add(self.statistics)
+        self._begin_sums()
 
     def _statistics(self) -> EpisodeStatistics:
-        return jax.device_get(self.statistics)
+        return self._tally.with_(self.statistics)
 
     def save(self) -> Arrays:
         tree = self.state, self.statistics, self.rollout
-        return {**checkpoint.flatten(tree), **self._save_position()}
+        return {**checkpoint.flatten(tree), **self._tally.save(), **self._save_position()}
 
     def restore(self, arrays: Arrays, what: str) -> None:
         like = self.state, self.statistics, self.rollout
         self.state, self.statistics, self.rollout = checkpoint.unflatten(like, arrays, what)
+        self._tally.restore(arrays, what)
         self._restore_position(arrays)
 
     def agent_state(self) -> Any:
@@ -165,7 +174,7 @@ def _begin(agent: RolloutAgent, env: Environment, keys: PRNGKeyArray) -> LoopSta
             jax.random.split(key_env, count), params
         )
         state = agent.init(key_agent, env.observation_space(params), env.action_space(params))
-        going = jnp.zeros(count), jnp.zeros(count, jnp.int32)
+        going = jnp.zeros(count), jnp.zeros(count), jnp.zeros(count, jnp.int32)
         return LoopState(state, environment, observation, key, *going)
 
     return jax.vmap(one)(keys)

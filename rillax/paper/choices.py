@@ -1,4 +1,4 @@
-"""What the paper leaves open on MemoryChain, one thing at a time.
+"""What the text of the paper leaves open on MemoryChain, one thing at a time.
 
 It is a study of ours and not a figure of the paper, so it is no part of ``all``.
 """
@@ -23,6 +23,12 @@ from rillax.paper.tables import UNITS
 from rillax.utils import settings
 
 CELL = "cell"
+_AUTHORS: Mapping[str, Any] = {
+    "features": "tanh",
+    "encoder_widths": (128,),
+    "head_widths": (),
+    "initialisation": "sparse_blind",
+}
 CHOICES: dict[str, Mapping[str, Any]] = {
     "none: all as in the tables": {},
     "clip the update at 1": {"q_clip": 1.0, "h_clip": 1.0},
@@ -40,9 +46,16 @@ CHOICES: dict[str, Mapping[str, Any]] = {
     "r in [0.95, 0.999]": {"r_min": 0.95, "r_max": 0.999},
     "phase in [0.5, 5.8]": {"phase_min": 0.5, "phase_max": 5.8},
     "dense, r in [0.95, 0.999]": {"sparsity": 0.0, "r_min": 0.95, "r_max": 0.999},
+    "TBPTT(1)": {"gradient": "tbptt"},
+    "tanh features": {"features": "tanh"},
+    "tanh features, TBPTT(1)": {"features": "tanh", "gradient": "tbptt"},
+    "blind encoder": {"initialisation": "sparse_blind"},
+    "blind encoder, TBPTT(1)": {"initialisation": "sparse_blind", "gradient": "tbptt"},
+    "authors' network": _AUTHORS,
+    "authors' network, TBPTT(1)": {**_AUTHORS, "gradient": "tbptt"},
 }
-"""What is changed, against the paper's tables and our reading of the rest: settings by their flat
-names, or the cell."""
+"""What is changed, against the paper's tables and its text: settings by their flat names, or the
+cell."""
 LENGTHS, SEEDS, FRAMES = (32, 64), 2, 250_000
 
 
@@ -51,7 +64,7 @@ def jobs(preset: Preset) -> list[Job]:
 
 
 def _job(length: int, label: str) -> Job:
-    plain = resize(fig1b.chain(length, fig1b.RTU_RTRL), SEEDS, FRAMES)
+    plain = resize(fig1b.plain_chain(length, fig1b.RTU_RTRL), SEEDS, FRAMES)
     assert isinstance(plain.work, Run)
     changes = dict(CHOICES[label])
     agent = with_cell(plain.work.agent, changes.pop(CELL)) if CELL in changes else plain.work.agent

@@ -48,14 +48,23 @@ def collect(root: store.Root, to: Path) -> dict[str, Path]:
 
 def _table(root: store.Root, figure: Figure, here: list[tuple[Job, Any]]) -> pa.Table:
     parts = []
-    for job, _ in here:
-        table = pq.read_table(root.directory(job) / METRICS)
+    for job, done in here:
+        table = _metrics(root.directory(job), done)
         table = table.select([n for n in table.column_names if figure.quantity.keeps(n)])
         for i, field in enumerate(table.schema):
             if pa.types.is_floating(field.type):
                 table = table.set_column(i, field.name, table[field.name].cast(pa.float32()))
         parts.append(table.add_column(0, "job", pa.array([job.name] * len(table), pa.string())))
     return pa.concat_tables(parts, promote_options="default")
+
+
+def _metrics(directory: Path, done: Mapping[str, Any]) -> pa.Table:
+    """What a job measured; an error if it is not what the job wrote."""
+    files.check_digests(directory, (done.get("summary") or done).get("files", {}))
+    try:
+        return pq.read_table(directory / METRICS)
+    except (OSError, pa.ArrowException) as error:
+        raise OutputError(f"{directory / METRICS} is damaged: {error}") from error
 
 
 def _about(figure: Figure, here: list[tuple[Job, Any]], manifest: Mapping[str, Any]) -> Any:
@@ -70,13 +79,15 @@ def _about(figure: Figure, here: list[tuple[Job, Any]], manifest: Mapping[str, A
 def write(path: Path, table: pa.Table, about: Mapping[str, Any]) -> None:
     """The rows and the metadata of a figure as one file."""
     table = table.replace_schema_metadata(None)
+    plain = json.loads(json.dumps(about))
+    signed = {**plain, files.DIGEST: files.digest(plain)}
 
     def save(beside: Path) -> None:
         # As metadata of the schema, it would be in the file twice: for Parquet and for Arrow.
-        options = {"compression": "zstd", "store_schema": False}
+        options = {"compression": "zstd", "store_schema": False, "write_page_checksum": True}
         with pq.ParquetWriter(beside, table.schema, **options) as writer:
             writer.write_table(table)
-            writer.add_key_value_metadata({_KEY: json.dumps(about)})
+            writer.add_key_value_metadata({_KEY: json.dumps(signed)})
 
     files.write(path, save)
 
@@ -90,8 +101,10 @@ def load(directory: Path, figure: str) -> Results:
             f"there is no {path}: run rillax reproduce {figure}, then rillax results collect"
         )
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path, page_checksum_verification=True)
         about = json.loads((table.schema.metadata or {})[_KEY.encode()])
+        if about.pop(files.DIGEST, None) not in (None, files.digest(about)):
+            raise OutputError(f"{path} is damaged: what it holds does not match its digest")
         manifest = about["manifest"]
         if (written := about.get("format", 1)) != FORMAT:
             raise OutputError(
@@ -100,7 +113,9 @@ def load(directory: Path, figure: str) -> Results:
             )
         whole = figures.find(figure, manifest["preset"])
         return Results(whole, _jobs(table, about["jobs"]), manifest)
-    except (OSError, pa.ArrowInvalid, KeyError, ValueError, TypeError) as error:
+    except OutputError:
+        raise
+    except (OSError, pa.ArrowException, LookupError, ValueError, TypeError) as error:
         raise OutputError(f"{path} is not a file of rillax results collect: {error!r}") from error
 
 

@@ -1,20 +1,22 @@
 """Figure 1b: QRC(lambda) with four kinds of memory on MemoryChain (Section 4.1, Table 1)."""
 
+from dataclasses import replace
+
 from rillax.cells import GRU, RTU, CellSettings, FeedForward
 from rillax.experiments import Job
 from rillax.paper.claims import Claim, Decision, Reader
 from rillax.paper.drawing import against_sweep
 from rillax.paper.figure import Figure, Preset
-from rillax.paper.jobs import REMEMBERING, Override, from_table
+from rillax.paper.jobs import REMEMBERING, Override, from_table, with_network
 from rillax.paper.quantities import RETURN
-from rillax.paper.tables import TABLES, UNITS
+from rillax.paper.tables import DISCRETE, READ, TABLES, UNITS
 
 FFN, GRU_TBPTT, RTU_TBPTT, RTU_RTRL = "FFN", "GRU, TBPTT(1)", "RTU, TBPTT(1)", "RTU, RTRL"
 MEMORIES: dict[str, tuple[str, CellSettings]] = {
     FFN: ("feedforward", FeedForward(UNITS)),
     GRU_TBPTT: ("gru-tbptt", GRU(UNITS, gradient="tbptt")),
-    RTU_TBPTT: ("rtu-tbptt", RTU(UNITS, gradient="tbptt")),
-    RTU_RTRL: ("rtu-rtrl", RTU(UNITS, gradient="rtrl")),
+    RTU_TBPTT: ("rtu-tbptt", replace(READ, gradient="tbptt")),
+    RTU_RTRL: ("rtu-rtrl", READ),
 }
 ONE_STEP = (FFN, GRU_TBPTT, RTU_TBPTT)
 BEYOND = (256, 512)
@@ -22,9 +24,10 @@ BEYOND = (256, 512)
 
 
 def jobs(preset: Preset) -> list[Job]:
-    papers = [chain(length, label) for length in TABLES[1].sweep for label in MEMORIES]
+    make = chain if preset == "paper" else plain_chain
+    papers = [make(length, label) for length in TABLES[1].sweep for label in MEMORIES]
     beyond = BEYOND if preset == "rillax" else ()
-    return papers + [chain(length, RTU_RTRL) for length in beyond]
+    return papers + [make(length, RTU_RTRL) for length in beyond]
 
 
 def chain(length: int, label: str) -> Job:
@@ -39,6 +42,13 @@ def chain(length: int, label: str) -> Job:
         env_settings={"length": length},
         cell=cell,
     )
+
+
+def plain_chain(length: int, label: str) -> Job:
+    """The same with the networks of the paper's text instead of those of its authors' code."""
+    _, cell = MEMORIES[label]
+    read = replace(cell, features=None) if isinstance(cell, RTU) else cell
+    return with_network(chain(length, label), replace(DISCRETE, layers=(read,)))
 
 
 def _holds(r: Reader) -> Decision:

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from rillax.experiments import Job
+from rillax.experiments import Job, Run
+from rillax.paper import presets
 from rillax.paper.claims import Claim, Reader, Verdict, decide
 from rillax.paper.finished import Done, find
 from rillax.paper.jobs import Override, matches
@@ -46,7 +47,7 @@ class Figure:
         choose("preset", preset, get_args(Preset))
         jobs = self.make_jobs(preset)  # type: ignore[arg-type] # it is one of them
         figure = dataclasses.replace(self, jobs=tuple(jobs))
-        return figure.change(*self.overrides) if preset == "rillax" else figure
+        return figure.change(_bounded, *self.overrides) if preset == "rillax" else figure
 
     def change(self, *changes: Callable[[Job], Job]) -> "Figure":
         """The figure with each of its jobs changed."""
@@ -67,6 +68,14 @@ class Figure:
             return [Verdict(self.name, c, "not yet run", "no results") for c in self.claims]
         reader = Reader(results.figure.jobs, results.jobs, self.quantity)
         return [decide(self.name, claim, reader) for claim in self.claims]
+
+
+def _bounded(job: Job) -> Job:
+    """The preset ``rillax`` bounds inputs, however loud a sample is."""
+    if not isinstance(job.work, Run):
+        return job
+    run = dataclasses.replace(job.work, agent=presets.bounded(job.work.agent))
+    return dataclasses.replace(job, work=run)
 
 
 @dataclass(frozen=True)

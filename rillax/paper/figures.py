@@ -3,7 +3,17 @@
 from collections.abc import Iterable, Mapping
 
 from rillax.experiments import Job
-from rillax.paper import choices, fig1a, fig1b, jobs, kmemory, mujoco, popgym
+from rillax.paper import (
+    choices,
+    conditioning,
+    fig1a,
+    fig1b,
+    horizon,
+    jobs,
+    kmemory,
+    mujoco,
+    popgym,
+)
 from rillax.paper.claims import Verdict
 from rillax.paper.figure import Figure, Preset, Results
 from rillax.utils.names import choose
@@ -30,7 +40,7 @@ FIGURES = (
     kmemory.STALENESS,
     kmemory.RETURNS,
 )
-OURS = (choices.FIGURE,)
+OURS = (choices.FIGURE, horizon.FIGURE, conditioning.FIGURE)
 """Studies of our own, which are no part of the paper."""
 NAMES = tuple(figure.name for figure in FIGURES)
 STUDIES = tuple(figure.name for figure in OURS)

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from rillax.agents import PPO
-from rillax.cells import RTU, CellSettings
+from rillax.cells import CellSettings
 from rillax.experiments import Job, Run, Timing
 from rillax.networks import Architecture
-from rillax.paper.tables import UNITS, Table
+from rillax.paper.tables import BATCHED_AGENTS, Table
 from rillax.utils import settings
 
 # Lines that several figures have.
@@ -25,12 +24,13 @@ def from_table(
     env: str,
     *,
     env_settings: Mapping[str, Any] | None = None,
-    cell: CellSettings = RTU(UNITS),
+    cell: CellSettings | None = None,
     staleness: int | None = None,
 ) -> Job:
-    """A job with the numbers of a table."""
+    """A job with the numbers of a table, and another cell if one is given."""
+    agent = table.agent_for(table.frames)
     run = Run(
-        agent=with_cell(table.agent_for(table.frames), cell),
+        agent=agent if cell is None else with_cell(agent, cell),
         env=env,
         env_settings=dict(env_settings or {}),
         frames=table.frames,
@@ -40,15 +40,21 @@ def from_table(
     return Job(name, group, label, table.source, run)
 
 
-def with_ppo(like: Table, name: str, group: str, env: str, network: Architecture) -> Job:
-    """PPO with RTU: the numbers of Elelimy et al. (2024) are its defaults; frames as its rivals."""
-    run = Run(agent=PPO(network=network), env=env, frames=like.frames, seeds=like.seeds)
+def with_ppo(like: Table, name: str, group: str, env: str) -> Job:
+    """PPO with RTU, for as many frames as its rivals have."""
+    run = Run(agent=BATCHED_AGENTS[like.family], env=env, frames=like.frames, seeds=like.seeds)
     return Job(name, group, PPO_RTU, "Appendix A", run)
 
 
 def with_cell(agent: Any, cell: CellSettings) -> Any:
     """The agent with this cell in its recurrent layer."""
     return dataclasses.replace(agent, network=dataclasses.replace(agent.network, layers=(cell,)))
+
+
+def with_network(job: Job, network: Architecture) -> Job:
+    """The job with another network in its agent."""
+    assert isinstance(job.work, Run)
+    return _with_work(job, agent=dataclasses.replace(job.work.agent, network=network))
 
 
 def with_settings(job: Job, **changes: Any) -> Job:
@@ -104,7 +110,7 @@ def resize(job: Job, seeds: int | None, frames: int | None) -> Job:
 
 
 MINIATURE_SEEDS, MINIATURE_FRAMES = 2, 2_000
-MINIATURE_ROLLOUTS: Mapping[str, Any] = {"rollout": 128, "minibatches": 4}
+MINIATURE_ROLLOUTS: Mapping[str, Any] = {"environments": 1, "rollout": 128, "minibatches": 4}
 """A run of so few frames should still see several rollouts."""
 MINIATURE_TIMING: Mapping[str, Any] = {"widths": (8, 16, 32), "seconds": 0.05, "repeats": 3}
 

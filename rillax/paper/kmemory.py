@@ -3,15 +3,18 @@
 They are two figures of the same jobs.
 """
 
+from collections.abc import Callable
+from dataclasses import replace
+
 from rillax.cells import RTU, Correction
 from rillax.experiments import Job
 from rillax.paper.claims import Claim, Decision, Reader
 from rillax.paper.drawing import against_frames, against_sweep
 from rillax.paper.figure import Figure, Preset
-from rillax.paper.jobs import from_table
+from rillax.paper.jobs import from_table, with_network
 from rillax.paper.quantities import RETURN
 from rillax.paper.quantities import STALENESS as STALENESS_QUANTITY
-from rillax.paper.tables import TABLES, UNITS
+from rillax.paper.tables import DISCRETE, KMEMORY_HORIZONS, READ, TABLES, UNITS
 
 QRC, AC = "QRC(λ)", "stream AC(λ)"
 ALGORITHMS = {"qrc": (QRC, TABLES[6]), "stream_ac": (AC, TABLES[5])}
@@ -20,27 +23,41 @@ CORRECTIONS: dict[Correction, str] = {"none": "", "diagonal": TAYLOR, "exact": "
 """The paper has the first two; the third is ours, and in the preset ``rillax`` alone."""
 STALENESS_EVERY = 1000
 """Frames between two measurements; each replays the episode."""
+EPISODES: dict[Preset, Callable[[int], dict[str, int]]] = {
+    "paper": lambda memory: {"episode_length": KMEMORY_HORIZONS * memory},
+    "rillax": lambda memory: {},
+}
+"""How long an episode is, which the text does not say: 8 K steps, or always 128."""
 MEMORIES = tuple(str(memory) for memory in TABLES[6].sweep)
 MINIATURE = ("kmemory/K4-*", "kmemory/K16-*")
 
 
 def jobs(preset: Preset) -> list[Job]:
+    """The authors' networks and episodes of 8 K steps, or those that we had from the text alone."""
     corrections = [c for c in CORRECTIONS if c != "exact" or preset == "rillax"]
     return [
-        from_table(
-            table,
-            name=f"kmemory/K{memory}-{agent}-{correction}",
-            group=memory,
-            label=f"{label}{CORRECTIONS[correction]}",
-            env="KMemoryChain",
-            env_settings={"memory": int(memory)},
-            cell=RTU(UNITS, correction=correction),
-            staleness=STALENESS_EVERY,
-        )
+        _job(preset, memory, agent, correction)
         for memory in MEMORIES
-        for agent, (label, table) in ALGORITHMS.items()
+        for agent in ALGORITHMS
         for correction in corrections
     ]
+
+
+def _job(preset: Preset, memory: str, agent: str, correction: Correction) -> Job:
+    label, table = ALGORITHMS[agent]
+    job = from_table(
+        table,
+        name=f"kmemory/K{memory}-{agent}-{correction}",
+        group=memory,
+        label=f"{label}{CORRECTIONS[correction]}",
+        env="KMemoryChain",
+        env_settings={"memory": int(memory), **EPISODES[preset](int(memory))},
+        cell=replace(READ, correction=correction),
+        staleness=STALENESS_EVERY,
+    )
+    if preset == "paper":
+        return job
+    return with_network(job, replace(DISCRETE, layers=(RTU(UNITS, correction=correction),)))
 
 
 def _rises(r: Reader) -> Decision:

@@ -10,7 +10,7 @@ from rillax.paper.drawing import against_frames
 from rillax.paper.figure import Figure, Preset
 from rillax.paper.jobs import AC_RTU, PPO_RTU, from_table, with_ppo
 from rillax.paper.quantities import RETURN
-from rillax.paper.tables import CONTINUOUS, TABLES
+from rillax.paper.tables import TABLES
 
 ROBOTS = ("Ant", "HalfCheetah", "Hopper", "Walker2d")
 REGIMES = ("P", "V")
@@ -23,7 +23,7 @@ def jobs(preset: Preset) -> list[Job]:
     for env in ENVIRONMENTS:
         made += [
             from_table(TABLES[4], f"mujoco/{env}-stream_ac-rtu", env, AC_RTU, env),
-            with_ppo(TABLES[4], f"mujoco/{env}-ppo-rtu", env, env, CONTINUOUS),
+            with_ppo(TABLES[4], f"mujoco/{env}-ppo-rtu", env, env),
         ]
     return made
 

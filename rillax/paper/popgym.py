@@ -12,13 +12,11 @@ from rillax.paper.jobs import (
     PPO_RTU,
     QRC_FFN,
     QRC_RTU,
-    REMEMBERING,
-    Override,
     from_table,
     with_ppo,
 )
 from rillax.paper.quantities import RETURN
-from rillax.paper.tables import DISCRETE, TABLES, UNITS
+from rillax.paper.tables import TABLES, UNITS
 
 TASKS = ("Autoencode", "Concentration", "CountRecall", "HigherLower", "RepeatFirst")
 DIFFICULTY = "Easy"
@@ -34,7 +32,7 @@ def jobs(preset: Preset) -> list[Job]:
         made += [
             from_table(TABLES[2], f"{name}-qrc-rtu", task, QRC_RTU, env),
             from_table(TABLES[3], f"{name}-stream_ac-rtu", task, AC_RTU, env),
-            with_ppo(TABLES[2], f"{name}-ppo-rtu", task, env, DISCRETE),
+            with_ppo(TABLES[2], f"{name}-ppo-rtu", task, env),
             from_table(TABLES[2], f"{name}-qrc-feedforward", task, QRC_FFN, env, cell=ffn),
         ]
     return made
@@ -88,14 +86,6 @@ FIGURE = Figure(
             "Together, the two streaming agents do as well as batched PPO on all five tasks.",
             "the better of the two at most 0.1 behind on each",
             _matches_ppo((QRC_RTU, AC_RTU), TASKS, 0.1),
-        ),
-    ),
-    overrides=(
-        Override(
-            "popgym/RepeatFirst-qrc-rtu",
-            "As for MemoryChain: the first card must outlast the episode. The trace stays, for "
-            "here every action is paid for. The other games gain nothing by it.",
-            {"sparsity": 0.0, **REMEMBERING},
         ),
     ),
     miniature=("popgym/CountRecall-*", "popgym/RepeatFirst-*"),

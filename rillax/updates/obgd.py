@@ -13,7 +13,7 @@ parameters with ``optax.apply_updates``. They work with any parameters, not only
 >>> w = optax.apply_updates(w, update)
 """
 
-from collections.abc import Callable
+import math
 from typing import Any, NamedTuple
 
 import jax
@@ -21,7 +21,12 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Float, Int
 
-from rillax.updates.traces import eligibility_trace
+from rillax.updates.sums import sum_of
+from rillax.updates.traces import eligibility_trace, refused
+from rillax.utils.counts import next_until_last
+
+LARGEST_SQUARE = 1e36
+"""A second moment stays finite, as one that is not would stay so for ever."""
 
 
 def overshooting_bound(
@@ -33,23 +38,7 @@ def overshooting_bound(
 
 
 def l1_norm(tree: Any) -> Float[Array, ""]:
-    return sum((_sum(leaf.ravel(), jnp.abs) for leaf in jax.tree.leaves(tree)), jnp.zeros(()))
-
-
-def _sum(x: Array, of: Callable[[Array], Array] = lambda x: x) -> Float[Array, ""]:
-    """The sum of a vector, folded in 16 again and again.
-
-    A compiler may not reorder a sum, so it adds one number at a time; 16 neighbours with 16 others
-    it adds as fast as they can be read.
-    """
-    whole = x.size // 256 * 256
-    if not whole:
-        return jnp.sum(of(x))
-    parts = [of(part) for part in jnp.unstack(x[:whole].reshape(-1, 16, 16), axis=1)]
-    while len(parts) > 1:
-        parts = [a + b for a, b in zip(parts[::2], parts[1::2], strict=True)]
-    folded = _sum(parts[0].ravel())
-    return folded + jnp.sum(of(x[whole:])) if whole < x.size else folded
+    return sum_of(jnp.abs, tree)
 
 
 def scale_by_obgd(step_size: float, kappa: float) -> optax.GradientTransformationExtraArgs:
@@ -60,7 +49,7 @@ def scale_by_obgd(step_size: float, kappa: float) -> optax.GradientTransformatio
     ) -> tuple[Any, optax.EmptyState]:
         del params
         scale = td_error * overshooting_bound(step_size, kappa, td_error, l1_norm(trace))
-        return jax.tree.map(lambda z: scale * z, trace), state
+        return refused(td_error, jax.tree.map(lambda z: scale * z, trace)), state
 
     return optax.GradientTransformationExtraArgs(lambda params: optax.EmptyState(), update)
 
@@ -84,16 +73,21 @@ def scale_by_adaptive_obgd(
         trace: Any, state: AdaptiveState, params: Any = None, *, td_error: Any, **_: Any
     ) -> tuple[Any, AdaptiveState]:
         del params
-        steps = state.steps + 1
-        moment = jax.tree.map(
-            lambda v, z: beta * v + (1 - beta) * jnp.square(td_error * z), state.moment, trace
-        )
-        corrected = 1 / (1 - jnp.asarray(beta) ** steps)
+        learns = jnp.isfinite(td_error)
+        steps = jnp.where(learns, next_until_last(state.steps), state.steps)
+
+        def average(v: Array, z: Array) -> Array:
+            square = jnp.minimum(jnp.square(td_error * z), LARGEST_SQUARE)
+            return jnp.where(learns, beta * v + (1 - beta) * square, v)
+
+        moment = jax.tree.map(average, state.moment, trace)
+        corrected = 1 / -jnp.expm1(steps * math.log(beta)) if beta else 1.0
         scaled = jax.tree.map(
             lambda z, v: z * jax.lax.rsqrt(corrected * v + epsilon), trace, moment
         )
         scale = td_error * overshooting_bound(step_size, kappa, td_error, l1_norm(scaled))
-        return jax.tree.map(lambda z: scale * z, scaled), AdaptiveState(steps, moment)
+        step = jax.tree.map(lambda z: scale * z, scaled)
+        return refused(td_error, step), AdaptiveState(steps, moment)
 
     return optax.GradientTransformationExtraArgs(init, update)
 

@@ -3,23 +3,31 @@
 A rule is a frozen dataclass. ``build(decay)`` makes the whole update of a network, an optax
 transformation with an eligibility trace inside. A rule of your own needs no more than that. QRC,
 whose direction is more than a trace, asks for ``scale_direction`` as well.
+
+A TD error that is not finite means that the step is refused: the update is zero, and what the rule
+remembers stays as it was.
 """
 
+import dataclasses
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, get_args
 
 import jax
+import jax.numpy as jnp
 import optax
 
+from rillax.updates.intentional import Preconditioner, intentional
 from rillax.updates.obgd import (
     adaptive_obgd,
     l1_norm,
     obgd,
     overshooting_bound,
 )
-from rillax.updates.traces import eligibility_trace
+from rillax.updates.traces import eligibility_trace, refused
+from rillax.utils.names import choose
 
 Transformation: TypeAlias = optax.GradientTransformationExtraArgs
+LARGEST_STEP = 1e12
 
 
 class Rule(Protocol):
@@ -52,17 +60,24 @@ class SGD:
             trace: Any, state: optax.EmptyState, params: Any = None, *, td_error: Any, **_: Any
         ) -> tuple[Any, optax.EmptyState]:
             direction = jax.tree.map(lambda z: td_error * z, trace)
-            return self._step(direction), state
+            return refused(td_error, self._step(direction)), state
 
         return optax.chain(eligibility_trace(decay), _stateless(update))
 
     def scale_direction(self) -> Transformation:
-        return _stateless(lambda direction, state, params=None, **_: (self._step(direction), state))
+        def update(
+            direction: Any, state: optax.EmptyState, params: Any = None, *, td_error: Any, **_: Any
+        ) -> tuple[Any, optax.EmptyState]:
+            return refused(td_error, self._step(direction)), state
+
+        return _stateless(update)
 
     def _step(self, direction: Any) -> Any:
         if self.clip is not None:
             direction = clip_by_norm(direction, self.clip)
-        return jax.tree.map(lambda d: self.step_size * d, direction)
+        # However far a network has run away, its next step leaves it finite.
+        most = LARGEST_STEP
+        return jax.tree.map(lambda d: jnp.clip(self.step_size * d, -most, most), direction)
 
 
 @dataclass(frozen=True)
@@ -88,7 +103,7 @@ class ObGD:
             **_: Any,
         ) -> tuple[Any, optax.EmptyState]:
             bound = overshooting_bound(self.step_size, self.kappa, td_error, l1_norm(trace))
-            return jax.tree.map(lambda d: bound * d, direction), state
+            return refused(td_error, jax.tree.map(lambda d: bound * d, direction)), state
 
         return _stateless(update)
 
@@ -110,7 +125,54 @@ class AdaptiveObGD:
         return adaptive_obgd(self.step_size, self.kappa, decay, self.beta, self.epsilon)
 
 
-RULES: dict[str, Any] = {"sgd": SGD, "obgd": ObGD, "adaptive_obgd": AdaptiveObGD}
+@dataclass(frozen=True)
+class Intentional:
+    """The intentional update for values (Sharifnassab et al., 2026): steps measured in the output.
+
+    Published: eta 0.25 for action values, 0.5 for state values.
+    """
+
+    eta: float = 0.25
+    """The share of the TD error that a step is to take off."""
+    preconditioner: Preconditioner = "gradient"
+    """What each coordinate is measured by: the second moment of its gradient or of its trace."""
+    error_decay: float = 0.9998
+    """Decay of the running size of the TD error."""
+    moment_decay: float = 0.999
+    """Decay of the second moment."""
+    error_clip: float = 20.0
+    """The TD error is clipped at so many times its running size."""
+    epsilon: float = 1e-8
+    """Added to the root of the second moment."""
+
+    def __post_init__(self) -> None:
+        choose("preconditioner", self.preconditioner, get_args(Preconditioner))
+        for name in ("error_decay", "moment_decay"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+
+    def build(self, decay: float) -> Transformation:
+        return intentional(decay=decay, **dataclasses.asdict(self))
+
+
+@dataclass(frozen=True)
+class IntentionalPolicy(Intentional):
+    """The intentional update for a policy: the TD error is measured in its running mean size."""
+
+    eta: float = 0.05
+    """The change of the log-probability that a TD error of the usual size is to bring."""
+
+    def build(self, decay: float) -> Transformation:
+        return intentional(decay=decay, policy=True, **dataclasses.asdict(self))
+
+
+RULES: dict[str, Any] = {
+    "sgd": SGD,
+    "obgd": ObGD,
+    "adaptive_obgd": AdaptiveObGD,
+    "intentional": Intentional,
+    "intentional_policy": IntentionalPolicy,
+}
 """Our rules, by the names that the command line has for them."""
 
 

@@ -20,7 +20,8 @@ def eligibility_trace(decay: float) -> optax.GradientTransformationExtraArgs:
 
     The update is the new trace. ``reset`` says that the trace must not reach past this step (the
     episode ended, or the action was not greedy). It is cut when the next gradient comes, in the
-    same pass over the arrays, so that a reset costs nothing.
+    same pass over the arrays, so that a reset costs nothing. If a ``td_error`` is given that is not
+    finite, there is nothing to learn, and the trace stays as it was.
 
     >>> trace = eligibility_trace(0.5)
     >>> state = trace.init(jnp.zeros(2))
@@ -37,15 +38,30 @@ def eligibility_trace(decay: float) -> optax.GradientTransformationExtraArgs:
         return TraceState(jax.tree.map(jnp.zeros_like, params), jnp.bool_(False))
 
     def update(
-        gradient: Any, state: TraceState, params: Any = None, *, reset: Any, **_: Any
+        gradient: Any,
+        state: TraceState,
+        params: Any = None,
+        *,
+        reset: Any,
+        td_error: Any = 0.0,
+        **_: Any,
     ) -> tuple[Any, TraceState]:
         del params
+        learns = jnp.isfinite(td_error)
         trace = jax.tree.map(
-            lambda z, g: jnp.where(state.cut, 0, decay * z) + g, state.trace, gradient
+            lambda z, g: jnp.where(learns, jnp.where(state.cut, 0, decay * z) + g, z),
+            state.trace,
+            gradient,
         )
-        return trace, TraceState(trace, jnp.asarray(reset, bool))
+        return trace, TraceState(trace, jnp.asarray(reset, bool) | (state.cut & ~learns))
 
     return optax.GradientTransformationExtraArgs(init, update)
+
+
+def refused(td_error: Any, step: Any) -> Any:
+    """No step at all, where the TD error is not finite."""
+    learns = jnp.isfinite(td_error)
+    return jax.tree.map(lambda by: jnp.where(learns, by, 0), step)
 
 
 def cut_traces(state: Any, cut: Any) -> Any:

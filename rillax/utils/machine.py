@@ -1,9 +1,14 @@
 """What the machine has to offer."""
 
+import glob
 import hashlib
 import os
 import platform
+import re
+import warnings
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
@@ -78,7 +83,29 @@ def keep_compilations() -> Path | None:
     if not configure("jax_compilation_cache_dir", str(place)):
         return None
     configure("jax_persistent_cache_min_compile_time_secs", 0.2)
+    repair_cache(place)
     return place
+
+
+def repair_cache(place: Path) -> None:
+    """Let an entry of the cache that turns out to be damaged be removed, and so written anew.
+
+    JAX goes on without such an entry, but never replaces it. It says so in a warning that names the
+    program, by which the names of its entries begin.
+    """
+    before = warnings.showwarning
+
+    def show(message: Any, *rest: Any, **more: Any) -> None:
+        found = re.search(r"reading persistent compilation cache entry for '([^']+)'", str(message))
+        if found is None:
+            before(message, *rest, **more)
+            return
+        for entry in place.glob(f"{glob.escape(found[1])}-*"):
+            with suppress(OSError):
+                entry.unlink()
+
+    warnings.showwarning = show
+    warnings.filterwarnings("always", message=".*reading persistent compilation cache entry")
 
 
 def kind_of_processor() -> str:

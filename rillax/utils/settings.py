@@ -26,6 +26,8 @@ from rillax.utils.names import choose
 from rillax.utils.own import import_own
 
 KIND, CODE, MAPPING = "kind", "code", "mapping"
+LARGEST = 1e15
+"""No setting in a file may be a larger number."""
 PLAIN = ("network", "layers")
 """Parts whose settings go by their own names."""
 Path = tuple[str | int, ...]
@@ -95,8 +97,7 @@ def from_json(value: Any, trust: bool = False) -> Any:
 
 def _function(place: str, trust: bool) -> Callable[..., Any]:
     """A function that a file names would be called with arguments of the file's choosing."""
-    if not trust:
-        raise Untrusted(_UNTRUSTED.format(place=place, module=place.partition(":")[0]))
+    require_trust(place, trust)
     found = find(place, trust)
     if not callable(found):
         raise ValueError(f"{place} is not a function or class")
@@ -123,6 +124,31 @@ def check_trust(place: str, trust: bool) -> None:
     ours = module == "rillax" or module.startswith("rillax.")
     if not (ours or trust or module in sys.modules):
         raise Untrusted(_UNTRUSTED.format(place=place, module=module))
+
+
+def require_trust(place: str, trust: bool) -> None:
+    """Raise an error unless a file may have the code at ``module:Name`` called as it likes.
+
+    That the module is imported already is not enough: Python's own have functions that run
+    programs.
+    """
+    if not trust:
+        raise Untrusted(_UNTRUSTED.format(place=place, module=place.partition(":")[0]))
+
+
+def check_numbers(value: Any, name: str = "the value") -> None:
+    """Raise an error if a number in a settings value is not finite, or beyond all reason."""
+    if is_settings(value):
+        for field in dataclasses.fields(value):
+            check_numbers(getattr(value, field.name), field.name)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            check_numbers(item, str(key))
+    elif isinstance(value, tuple | list):
+        for item in value:
+            check_numbers(item, name)
+    elif isinstance(value, int | float) and not abs(value) <= LARGEST:
+        raise ValueError(f"{name} must be a number of at most {LARGEST:g}, got {str(value)[:20]}")
 
 
 def find(place: str, trust: bool = False) -> Any:

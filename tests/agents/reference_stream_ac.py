@@ -35,14 +35,14 @@ class ReferenceObGD:
 class ReferenceStreamAC:
     """The agent, stateful and slow; the caller draws the actions."""
 
-    def __init__(self, actor, critic, shape, log_std, *, gamma, lam, tau, kappas, adaptive):
+    def __init__(self, actor, critic, shape, log_std, *, gamma, tau, make_rules):
         self.actor, self.critic, self.gamma, self.tau = Net(actor), Net(critic), gamma, tau
         self.continuous = log_std is not None
         self.theta = dict(self.actor.p)
         if self.continuous:
             self.theta["log_std"] = np.array(log_std, np.float64)
-        self.opt_pi = ReferenceObGD(self.theta, 1.0, kappas[0], gamma * lam, adaptive)
-        self.opt_v = ReferenceObGD(self.critic.p, 1.0, kappas[1], gamma * lam, adaptive)
+        make_actors, make_critics = make_rules
+        self.opt_pi, self.opt_v = make_actors(self.theta), make_critics(self.critic.p)
         self.obs_stats, self.ret_stats, self.ret = Welford(shape), Welford(()), 0.0
 
     def observe(self, o):

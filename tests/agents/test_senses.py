@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rillax import Learner
-from rillax.agents import PPO, QRC, StreamAC
+from rillax.agents import PPO, QRC, StreamAC, StreamQ
 from rillax.cells import RTU
 from rillax.envs import MemoryChain
 from rillax.envs.spaces import Box, Discrete
@@ -40,7 +40,8 @@ def expected(kind, action, reward):
 )
 def test_networks_see_the_last_action_and_the_scaled_reward(agent, kind, x64):
     """Against a second account of the same stream; nothing at the start of an episode."""
-    agent = agent(network=SMALL, previous_action=True, previous_reward=True)
+    seen = {"previous_action": True, "previous_reward": True, "normalise_previous": False}
+    agent = agent(network=SMALL, **seen)
     state = jax.jit(lambda key: agent.init(key, BOX, SPACES[kind]))(jax.random.key(0))
     size = 4 if kind == "discrete" else 3
     assert state.observation.shape == (2 + size,)
@@ -59,6 +60,24 @@ def test_networks_see_the_last_action_and_the_scaled_reward(agent, kind, x64):
         np.testing.assert_allclose(state.added, added, rtol=1e-9)
 
 
+@pytest.mark.parametrize("agent", [QRC, StreamQ, StreamAC])
+def test_it_is_normalised_along_with_the_observation(agent, x64):
+    """By the mean and deviation of all that was taken in so far, the newest included."""
+    agent = agent(network=SMALL, previous_action=True, previous_reward=True)
+    state = jax.jit(lambda key: agent.init(key, BOX, Discrete(3)))(jax.random.key(0))
+    act, learn = jax.jit(agent.act), jax.jit(agent.learn)
+    rng, taken = np.random.default_rng(0), []
+    for reward, terminated, truncated in STREAM:
+        observation = rng.normal(size=2)
+        taken.append(np.append(observation, state.added))
+        state, _ = act(state, observation)
+        if len(taken) > 1:
+            deviation = np.sqrt(np.var(taken, axis=0, ddof=1) + 1e-8)
+            normalised = (taken[-1] - np.mean(taken, axis=0)) / deviation
+            np.testing.assert_allclose(state.observation, normalised, rtol=1e-6, atol=1e-9)
+        state, _ = learn(state, reward, rng.normal(size=2), terminated, truncated)
+
+
 def test_the_peek_sees_the_action_just_taken(x64):
     """With an encoder that passes on its inputs, the value of what follows depends on it."""
 
@@ -67,13 +86,11 @@ def test_the_peek_sees_the_action_just_taken(x64):
 
     network = Architecture(cell=RTU(3), width=4, encoder=encoder)
     agent = StreamAC(network=network, previous_action=True, normalise_rewards=False)
-    state = agent.init(jax.random.key(0), BOX, Discrete(3))
-    state, _ = agent.act(state, jnp.ones(2))
-    errors = set()
+    state = jax.jit(lambda key: agent.init(key, BOX, Discrete(3)))(jax.random.key(0))
+    state, _ = jax.jit(agent.act)(state, jnp.ones(2))
+    learn, errors = jax.jit(agent.learn), set()
     for action in range(3):
-        _, metrics = agent.learn(
-            state._replace(action=jnp.int32(action)), 0.0, jnp.ones(2), False, False
-        )
+        _, metrics = learn(state._replace(action=jnp.int32(action)), 0.0, jnp.ones(2), False, False)
         errors.add(round(float(metrics["td_error"]), 9))
     assert len(errors) == 3
 
@@ -97,17 +114,34 @@ def test_it_works_in_jax_beside_gymnasium_and_in_a_learner(agent):
 
 
 def test_ppo_sees_what_the_streaming_agents_see(x64):
-    agent = PPO(network=SMALL, environments=2, previous_action=True, previous_reward=True)
-    state = agent.init(jax.random.key(0), BOX, Discrete(3))
+    seen = {"previous_action": True, "previous_reward": True, "normalise_previous": False}
+    agent = PPO(network=SMALL, environments=2, **seen)
+    state = jax.jit(lambda key: agent.init(key, BOX, Discrete(3)))(jax.random.key(0))
+    act, record = jax.jit(agent.act), jax.jit(agent.record)
     yes, no = jnp.array([True, False]), jnp.zeros(2, bool)
-    state, actions = agent.act(state, jnp.ones((2, 2)))
+    state, actions = act(state, jnp.ones((2, 2)))
     np.testing.assert_array_equal(state.sample.observation[:, 2:], 0)
-    state, _, _ = agent.record(state, jnp.array([0.5, 1.0]), jnp.ones((2, 2)), yes, no)
+    state, _, _ = record(state, jnp.array([0.5, 1.0]), jnp.ones((2, 2)), yes, no)
     reward = float(state.sample.reward[1])
     np.testing.assert_array_equal(state.added[0], 0)  # its episode is over
     np.testing.assert_allclose(state.added[1], expected("discrete", actions[1], reward))
-    state, _ = agent.act(state, jnp.ones((2, 2)))
+    state, _ = act(state, jnp.ones((2, 2)))
     np.testing.assert_allclose(state.sample.observation[:, 2:], state.added)
+
+
+def test_ppo_normalises_it_along_with_the_observation(x64):
+    agent = PPO(network=SMALL, environments=2, previous_action=True, previous_reward=True)
+    state = jax.jit(lambda key: agent.init(key, BOX, Discrete(3)))(jax.random.key(0))
+    act, record, no = jax.jit(agent.act), jax.jit(agent.record), jnp.zeros(2, bool)
+    rng, taken = np.random.default_rng(0), []
+    for _ in range(3):
+        observations = rng.normal(size=(2, 2))
+        taken += list(np.hstack([observations, state.added]))
+        state, _ = act(state, observations)
+        deviation = np.sqrt(np.var(taken, axis=0, ddof=1) + 1e-8)
+        normalised = (np.array(taken[-2:]) - np.mean(taken, axis=0)) / deviation
+        np.testing.assert_allclose(state.sample.observation, normalised, rtol=1e-6, atol=1e-9)
+        state, _, _ = record(state, rng.normal(size=2), rng.normal(size=(2, 2)), no, no)
 
 
 def test_pictures_are_refused_with_what_to_do():

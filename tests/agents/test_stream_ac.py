@@ -8,12 +8,13 @@ from gymnax.environments import spaces
 from scipy import stats
 
 from rillax.agents import StreamAC
-from rillax.agents.policies import Gaussian, Softmax
+from rillax.agents.policies import Gaussian, Softmax, make_policy
 from rillax.cells import RTU
 from rillax.networks import Architecture
-from rillax.updates import AdaptiveObGD, ObGD
+from rillax.updates import AdaptiveObGD, Intentional, IntentionalPolicy, ObGD
 from tests.agents.reference import leaves
-from tests.agents.reference_stream_ac import ReferenceStreamAC
+from tests.agents.reference_stream_ac import ReferenceObGD, ReferenceStreamAC
+from tests.updates.reference_intentional import ReferenceIntentional
 
 BOX = spaces.Box(-1.0, 1.0, (3,))
 SMALL = Architecture(cell=RTU(5), width=6, sparsity=0.5)
@@ -30,17 +31,40 @@ STREAM = [
 ]
 
 
-@pytest.mark.parametrize("adaptive", [False, True], ids=["obgd", "adaptive"])
+RULES = {
+    "obgd": (
+        (ObGD(kappa=3.0), ObGD(kappa=2.0)),
+        (lambda p: ReferenceObGD(p, 1.0, 3.0, 0.63), lambda p: ReferenceObGD(p, 1.0, 2.0, 0.63)),
+    ),
+    "adaptive": (
+        (AdaptiveObGD(kappa=3.0), AdaptiveObGD(kappa=2.0)),
+        (
+            lambda p: ReferenceObGD(p, 1.0, 3.0, 0.63, True),
+            lambda p: ReferenceObGD(p, 1.0, 2.0, 0.63, True),
+        ),
+    ),
+    "intentional": (
+        (IntentionalPolicy(), Intentional(0.5)),
+        (
+            lambda p: ReferenceIntentional(p, 0.05, 0.63, policy=True),
+            lambda p: ReferenceIntentional(p, 0.5, 0.63),
+        ),
+    ),
+}
+"""Actor's and critic's, with lambda 0.7 and gamma 0.9; ours and the second implementations."""
+
+
+@pytest.mark.parametrize("rules", RULES)
 @pytest.mark.parametrize("space", [spaces.Discrete(3), spaces.Box(-0.5, 0.5, (2,))], ids=str)
-def test_updates_equal_an_independent_implementation(space, adaptive, x64):
-    rule = AdaptiveObGD if adaptive else ObGD
+def test_updates_equal_an_independent_implementation(space, rules, x64):
+    (actor, critic), make_rules = RULES[rules]
     agent = StreamAC(
         network=SMALL,
         discount=0.9,
         trace_decay=0.7,
         entropy=0.3,
-        actor=rule(kappa=3.0),
-        critic=rule(kappa=2.0),
+        actor=actor,
+        critic=critic,
     )
     state = jax.jit(lambda key: agent.init(key, BOX, space))(jax.random.key(3))
     reference = ReferenceStreamAC(
@@ -49,10 +73,8 @@ def test_updates_equal_an_independent_implementation(space, adaptive, x64):
         (3,),
         state.log_deviation,
         gamma=0.9,
-        lam=0.7,
         tau=0.3,
-        kappas=(3.0, 2.0),
-        adaptive=adaptive,
+        make_rules=make_rules,
     )
     rng = np.random.default_rng(0)
     act, learn = jax.jit(agent.act), jax.jit(agent.learn)
@@ -110,3 +132,28 @@ def test_a_skipped_transition_leaves_all_but_the_episode_as_it_was():
     assert ended.fresh
     assert ended.actor_optimiser[0].cut
     assert ended.critic_optimiser[0].cut
+
+
+def test_a_deviation_that_depends_on_the_state(x64):
+    """Against scipy, and by learning: the actor's network has an output for each deviation."""
+    out = jnp.array([0.5, -2.0, 0.3, -40.0])
+    policy = make_policy(out, None, state_deviation=True)
+    deviation = np.log1p(np.exp([0.3, -40.0])) + 1e-3
+    action = np.array([1.0, -2.001])
+    expected = stats.norm([0.5, -2.0], deviation).logpdf(action).sum()
+    np.testing.assert_allclose(policy.log_probability(action), expected, rtol=1e-9)
+    agent = StreamAC(network=SMALL, state_deviation=True)
+    space = spaces.Box(-0.5, 0.5, (2,))
+    state = jax.jit(lambda key: agent.init(key, BOX, space))(jax.random.key(3))
+    assert state.log_deviation is None
+    assert state.actor.network.head.linear.weight.shape[0] == 4
+    before = np.asarray(state.actor.network.head.linear.weight)
+    act, learn = jax.jit(agent.act), jax.jit(agent.learn)
+    for t in range(5):
+        state, action = act(state, jnp.full(3, 0.1 * t))
+        assert action.shape == (2,)
+        state, metrics = learn(state, 1.0, jnp.full(3, 0.1 * t + 0.1), False, False)
+    assert np.isfinite(metrics["entropy"])
+    assert np.all(np.any(np.asarray(state.actor.network.head.linear.weight) != before, axis=1))
+    with pytest.raises(ValueError, match="state_deviation is for continuous actions"):
+        agent.init(jax.random.key(0), BOX, spaces.Discrete(2))

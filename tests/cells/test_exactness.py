@@ -15,6 +15,7 @@ from rillax.cells import (
     RTU,
     Defaults,
     FeedForward,
+    MinGRU,
     NonlinearRTU,
     past,
     remember,
@@ -26,6 +27,7 @@ CELLS = {
     "rtu without gain": (RTU, {"gain": False}, Defaults()),
     "rtu_nonlinear": (NonlinearRTU, {}, Defaults(activation="tanh")),
     "rtu_nonlinear without gain": (NonlinearRTU, {"gain": False}, Defaults()),
+    "mingru": (MinGRU, {"timescale_max": 50.0}, Defaults()),
     "gru": (GRU, {}, Defaults()),
     "lstm": (LSTM, {}, Defaults()),
 }
@@ -176,7 +178,7 @@ def test_tbptt_differs_from_rtrl_once_there_is_a_past(name, x64):
     assert jnp.linalg.norm(exact - gradient("tbptt", 5)) > 0.05 * jnp.linalg.norm(exact)
 
 
-@pytest.mark.parametrize("cell", ["rtu", "rtu_nonlinear", "gru", "lstm", "feedforward"])
+@pytest.mark.parametrize("cell", ["rtu", "rtu_nonlinear", "mingru", "gru", "lstm", "feedforward"])
 def test_a_network_credits_head_and_cell_exactly_and_the_encoder_for_one_step(cell, x64):
     """The three parameter groups of Section 3, each against plain autodiff of its definition."""
     network = Architecture(cell=KINDS[cell](4), width=5, sparsity=0.5).build(

@@ -3,7 +3,7 @@
 import jax
 import pytest
 
-from rillax.cells import GRU, RTU, NonlinearRTU
+from rillax.cells import GRU, RTU, MinGRU, NonlinearRTU
 
 
 def reals(tree):
@@ -14,6 +14,14 @@ def reals(tree):
 def test_linear_rtu_carries_one_complex_trace_per_entry_of_B(inputs, units):
     cell = RTU(units).build(jax.random.key(0), inputs)
     assert reals(cell.initial_memory().sensitivity) == 2 * inputs * units + 6 * units
+
+
+@pytest.mark.parametrize(("inputs", "units"), [(64, 192), (3, 5)])
+def test_mingru_carries_one_real_array_for_each_of_its_matrices(inputs, units):
+    cell = MinGRU(units).build(jax.random.key(0), inputs)
+    memory = cell.initial_memory()
+    assert memory.hidden.shape == (units,)
+    assert reals(memory.sensitivity) == reals(cell) == 2 * inputs * units + 2 * units
 
 
 def test_sensitivity_grows_linearly_with_width():

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from rillax.agents import PPO, QRC, StreamAC
-from rillax.cells import GRU, LSTM, RTU, FeedForward, NonlinearRTU
+from rillax.cells import GRU, LSTM, RTU, FeedForward, MinGRU, NonlinearRTU
 from rillax.cli import main as cli
 from rillax.cli import terminal
 from rillax.cli.train import parse
 from rillax.experiments.training import write_config
-from rillax.updates import SGD, AdaptiveObGD, ObGD
+from rillax.updates import SGD, AdaptiveObGD, Intentional, IntentionalPolicy, ObGD
 from rillax.utils import settings
 
 ROOT = Path(__file__).parents[2]
@@ -154,9 +154,31 @@ def test_a_chosen_kind_keeps_what_both_kinds_have():
     assert agent_of("--agent stream_ac --critic sgd").critic == SGD(step_size=1.0)
 
 
+def test_rules_and_cells_for_a_recurrence():
+    agent = agent_of("--agent stream_q --cell mingru --timescale-max 100 --q-eta 0.1")
+    assert (agent.q, agent.network.layers) == (
+        Intentional(0.1),
+        (MinGRU(192, timescale_max=100.0),),
+    )
+    for name, rule in {"obgd": ObGD(), "adaptive_obgd": AdaptiveObGD(), "sgd": SGD()}.items():
+        assert agent_of(f"--agent stream_q --q {name}").q == rule
+    agent = agent_of("--agent stream_ac --actor intentional_policy --critic intentional")
+    assert (agent.actor, agent.critic) == (IntentionalPolicy(), Intentional())
+    assert agent_of("--agent stream_q --q-preconditioner trace").q == Intentional(
+        preconditioner="trace"
+    )
+
+
 def test_layers():
-    assert agent_of("--layers 2 --units 16").network.layers == (RTU(16), RTU(16))
+    read = RTU(16, features="tanh")  # as the paper's on MemoryChain
+    assert agent_of("--layers 2 --units 16").network.layers == (read, read)
     assert len(agent_of("--layers 3 --cell gru --agent stream_ac").network.layers) == 3
+
+
+def test_lists_of_numbers():
+    network = agent_of("--encoder-widths 8,4 --head-widths=").network
+    assert (network.encoder_widths, network.head_widths) == ((8, 4), ())
+    assert agent_of("--encoder-widths None").network.encoder_widths is None
 
 
 def test_settings_of_the_environment():
@@ -281,7 +303,7 @@ def test_own_parts(parts, capsys):
     with pytest.raises(SystemExit, match="0"):
         parse(["--cell", f"{parts}:Cell", "--help"])
     printed = " ".join(capsys.readouterr().out.replace("│", " ").split())
-    assert "rtu, rtu_nonlinear, gru, lstm, feedforward, or module:Name" in printed
+    assert "rtu, rtu_nonlinear, mingru, gru, lstm, feedforward, or module:Name" in printed
     assert f"(default: {parts}:Cell)" in printed
 
 

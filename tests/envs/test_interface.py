@@ -18,7 +18,7 @@ from rillax.envs.popgym import GAMES
 
 from .rollouts import quick_jit
 
-OURS = ["MemoryChain", "KMemoryChain", *GAMES]
+OURS = ["MemoryChain", "KMemoryChain", "TraceConditioning", *GAMES]
 
 
 @pytest.fixture(scope="module", params=OURS)

@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -91,5 +89,5 @@ def test_files_appear_whole_or_not_at_all(tmp_path):
 
     with pytest.raises(files.OutputError, match=r"cannot write .*x.json: No space left"):
         files.write(path, fail)
-    assert json.loads(path.read_text()) == {"a": 1}
+    assert files.read_json(path) == {"a": 1}
     assert [p.name for p in tmp_path.iterdir()] == ["x.json"]

@@ -1,7 +1,6 @@
 """A grid of jobs is run: resumed, estimated, and not stopped by a job that fails."""
 
 import dataclasses
-import json
 import threading
 
 import pytest
@@ -11,7 +10,7 @@ from rillax.cells import GRU, RTU, FeedForward
 from rillax.experiments import Job, Options, Run, cost, engines, runner, store, training
 from rillax.experiments.worker import work
 from rillax.networks import Architecture
-from rillax.utils import checkpoint
+from rillax.utils import checkpoint, files
 from tests.experiments.made_up import prepare
 
 MEMORIES = {
@@ -89,9 +88,9 @@ def test_a_job_that_fails_does_not_stop_the_others(tmp_path):
 def test_a_job_with_a_setting_that_is_not_there_fails_and_names_it(tmp_path):
     root = store.Root(tmp_path)
     path = root.enter(chain(2)) / store.JOB
-    described = json.loads(path.read_text())
+    described = files.read_json(path)
     described["work"]["agent"]["no_such"] = 1
-    path.write_text(json.dumps(described))
+    files.write_json(path, described)
     outcome = work(path.parent, Options())
     assert outcome["state"] == "failed"
     assert f"{path} does not describe a job" in outcome["error"]

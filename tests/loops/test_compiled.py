@@ -5,13 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rillax.agents import PPO, QRC, StreamAC
-from rillax.cells import RTU
+from rillax.agents import PPO, QRC, StreamAC, StreamQ
+from rillax.cells import RTU, MinGRU
 from rillax.envs import MemoryChain, make
 from rillax.loops import begin, run
 from rillax.loops.compiled import CompiledLoop, no_statistics, own_buffers, program, run_into, step
 from rillax.networks import Architecture
-from rillax.updates import SGD
+from rillax.updates import SGD, Intentional, IntentionalPolicy
 from tests.forms import needs_fast_forms
 
 AGENT = QRC(network=Architecture(cell=RTU(6), width=8), q=SGD(1e-2), epsilon_frames=200)
@@ -37,10 +37,24 @@ def _is_key(x):
     return jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
 
 
+INTENTIONAL = IntentionalPolicy(), Intentional()
+
+
 @needs_fast_forms
-def test_the_whole_loop_is_one_kernel_where_the_environment_is_ours():
-    run(AGENT, ENV, start(keys(3)), 1)
-    assert program(AGENT, ENV).forms_left == 3  # none was refused, the fastest least of all
+@pytest.mark.parametrize(
+    "agent",
+    [
+        AGENT,
+        StreamQ(network=Architecture(cell=MinGRU(6), width=8)),
+        StreamAC(Architecture(cell=RTU(6), width=8), actor=INTENTIONAL[0], critic=INTENTIONAL[1]),
+    ],
+    ids=lambda agent: type(agent).__name__,
+)
+def test_the_whole_loop_is_one_kernel_where_the_environment_is_ours(agent):
+    state = jax.jit(jax.vmap(lambda key: begin(agent, ENV, key)))(keys(3))
+    _, statistics = run(agent, ENV, state, 20)
+    assert program(agent, ENV).forms_left == 3  # none was refused, the fastest least of all
+    assert statistics.diverged[0] == 0
 
 
 def test_the_same_seed_gives_the_same_bits():

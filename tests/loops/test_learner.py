@@ -85,6 +85,7 @@ def test_a_loaded_learner_goes_on_to_the_bit(tmp_path):
 )
 def test_bad_observations_change_nothing(learner, observation, message):
     stream(learner, 2)
+    learner.act(np.zeros(3))
     before, step = bits(learner), learner.step
     with pytest.raises(BadInput, match=message):
         learner.act(observation)
@@ -97,6 +98,7 @@ def test_bad_observations_change_nothing(learner, observation, message):
 @pytest.mark.parametrize("reward", [np.nan, np.inf])
 def test_bad_rewards_change_nothing(learner, reward):
     stream(learner, 2)
+    learner.act(np.zeros(3))
     before = bits(learner)
     with pytest.raises(BadInput, match=r"the reward is (nan|inf); nothing was learned"):
         learner.learn(reward, np.zeros(3))

@@ -11,8 +11,9 @@ from rillax import agents, envs
 from rillax.agents import PPO, QRC, StreamAC
 from rillax.cells import CELLS
 from rillax.experiments import Run
+from rillax.networks import Architecture
 from rillax.paper import choices, fig1b, figures, presets, tables
-from rillax.paper.jobs import Override
+from rillax.paper.jobs import Override, resize
 from rillax.utils import settings
 
 # Section and appendix of the paper, read by eye: jobs of each figure, frames of a run, seeds.
@@ -81,7 +82,9 @@ def test_environments_and_agents_are_the_papers():
         for agent in ("stream_ac", "ppo")
     }
     assert seen("kmemory") == {
-        ("KMemoryChain", k, agent, "rtu") for k in (4, 8, 16) for agent in ("qrc", "stream_ac")
+        ("KMemoryChain", k, 8 * k, agent, "rtu")
+        for k in (4, 8, 16)
+        for agent in ("qrc", "stream_ac")
     }
     corrections = [setting(job.work.agent, "correction") for job in chosen["kmemory"].jobs]
     assert sorted(corrections) == ["diagonal"] * 6 + ["none"] * 6
@@ -129,16 +132,66 @@ def test_the_six_tables(number, numbers):
         assert table.agent_for(table.frames).epsilon_frames == shares[number] * table.frames
 
 
-def test_the_defaults_of_the_agents_are_tables_1_and_3():
-    assert presets.paper("qrc", "MemoryChain", 500_000) == QRC()
-    assert presets.paper("stream_ac", "AutoencodeEasy", 5_000_000) == StreamAC()
+# What the authors' code has and the text has not: docs/paper.md. Encoder, head (none: one block of
+# the text's width), LayerNorms, initialisation, what the head reads; then inputs of the agent.
+CODE = {
+    1: [(128,), (), True, True, "sparse_blind", "tanh", False, None],
+    2: [None, None, True, True, "sparse", "tanh", True, None],
+    3: [None, None, True, True, "sparse", "tanh", True, None],
+    4: [None, None, True, False, "sparse", "tanh", False, 0.01],
+    5: [(128, 128), (), True, True, "sparse_blind", "tanh", False, None],
+    6: [(128,), (), True, True, "sparse_blind", "tanh", False, None],
+}
+NETWORK = ["encoder_widths", "head_widths", "layer_norm", "head_layer_norm", "initialisation"]
+
+
+@pytest.mark.parametrize("number", CODE)
+def test_networks_and_inputs_are_those_of_the_authors_code(number):
+    agent = tables.TABLES[number].agent
+    names = [*NETWORK, "features", "previous_action", "actor_gain"]
+    assert [setting(agent, name) for name in names] == CODE[number]
+    assert agent.previous_reward == agent.previous_action
+    assert setting(agent, "critic_gain") == (1.0 if number == 4 else None)
+
+
+def test_ppo_is_the_authors():
+    names = [*NETWORK, "features", "activation", "actor_gain", "critic_gain", "value_clip"]
+    names += ["environments", "rollout", "epochs", "minibatches", "entropy", "max_gradient_norm"]
+    names += ["previous_action", "previous_reward", "step_size", "trace_decay", "clip"]
+    common = [None, None, False, False, "orthogonal", "tanh", "tanh", 0.01, 1.0, True]
+    numbers = {
+        "CountRecallEasy": [4, 128, 4, 4, 0.01, 1.5, True, True, 1e-4, 0.95, 0.2],
+        "Hopper-P": [1, 2048, 4, 32, 0.0, 0.5, False, False, 1e-4, 0.95, 0.2],
+    }
+    for env, rest in numbers.items():
+        agent = presets.paper("ppo", env, 1000)
+        assert [setting(agent, name) for name in names] == common + rest
+
+
+def test_the_numbers_an_agent_has_by_default_are_tables_1_and_3():
+    network = Architecture()
+    qrc = presets.paper("qrc", "MemoryChain", 500_000)
+    assert dataclasses.replace(presets.bounded(qrc), network=network) == QRC()
+    stream_ac = presets.paper("stream_ac", "AutoencodeEasy", 5_000_000)
+    inputs = {"previous_action": False, "previous_reward": False}
+    stream_ac = dataclasses.replace(presets.bounded(stream_ac), network=network, **inputs)
+    assert stream_ac == StreamAC()
+
+
+def test_inputs_are_bounded_in_our_preset_and_not_in_the_papers():
+    for preset, bound in (("paper", None), ("rillax", 100.0)):
+        for job in figures.jobs_of(figures.figures(preset)):
+            if isinstance(job.work, Run):
+                assert job.work.agent.input_bound == bound
 
 
 def test_what_has_no_table():
-    """PPO has its own defaults with the networks of Appendix A; an agent of a user's, its own."""
-    assert presets.paper("ppo", "MemoryChain", 1000) == PPO()
-    tanh = dataclasses.replace(PPO().network, activation="tanh")
-    assert presets.paper("ppo", "Hopper-P", 1000) == PPO(network=tanh)
+    """Elsewhere: the numbers of Tables 1 and 3, the networks of the text; a user's has its own."""
+    for env in ("my_envs:Maze", "CartPole-v1"):
+        assert presets.bounded(presets.paper("qrc", env, 500_000)) == QRC()
+        assert presets.bounded(presets.paper("stream_ac", env, 1000)) == StreamAC()
+        assert presets.bounded(presets.paper("ppo", env, 1000)) == PPO()
+    assert presets.bounded(presets.paper("ppo", "MemoryChain", 1000)) == PPO()
     assert presets.paper("stream_ac", "MemoryChain", 1000) == tables.TABLES[5].agent
     assert presets.paper("rillax.agents:StreamAC", "Hopper-P", 1000) == StreamAC()
     assert presets.paper("qrc", "my_envs:Maze", 1000).epsilon_frames == 100
@@ -209,10 +262,12 @@ def test_the_miniature_shows_every_figure_and_every_line_of_it():
 def test_an_override_changes_what_it_names_and_nothing_else():
     override = Override("fig1b/L64-rtu-*", "it learns", {"discount": 0.9, "r_min": 0.9})
     figure = dataclasses.replace(fig1b.FIGURE, overrides=(override,))
-    ours, theirs = (figure.with_jobs(preset).jobs for preset in ("rillax", "paper"))
-    plain = {job.name: job for job in theirs}
+    ours = figure.with_jobs("rillax").jobs
+    plain = {
+        job.name: job for job in dataclasses.replace(figure, overrides=()).with_jobs("rillax").jobs
+    }
     both = [job for job in ours if job.name in plain]
-    assert len(both) == len(theirs)
+    assert len(both) == len(ours)
     changed = [job.name for job in both if job != plain[job.name]]
     assert changed == ["fig1b/L64-rtu-tbptt", "fig1b/L64-rtu-rtrl"]
     job = next(job for job in ours if job.name == "fig1b/L64-rtu-rtrl")
@@ -226,8 +281,8 @@ def test_the_choices_change_one_thing_at_a_time_and_are_no_part_of_the_paper():
     assert not set(figures.STUDIES) & set(figures.select("all"))
     assert len(study.jobs) == len({job.name for job in study.jobs}) == 2 * len(choices.CHOICES)
     for job in study.jobs:
-        only = [f"fig1b/L{job.group}-rtu-rtrl"]
-        (plain,) = figures.jobs_of(figures.select("fig1b", only=only, frames=job.work.frames))
+        plain = fig1b.plain_chain(int(job.group), fig1b.RTU_RTRL)
+        plain = resize(plain, seeds=job.work.seeds, frames=job.work.frames)
         assert job.work.env_settings == plain.work.env_settings
         after, before = (settings.flat(j.work.agent) for j in (job, plain))
         changed = {

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rillax.agents import AGENTS, PPO, QRC, StreamAC
+from rillax.agents import AGENTS, PPO, QRC, StreamAC, StreamQ
 from rillax.cells import CELLS, GRU, RTU, FeedForward
 from rillax.networks import Architecture
 from rillax.updates import RULES, SGD, AdaptiveObGD, ObGD
@@ -28,7 +28,7 @@ def test_every_agent_and_cell_survives_json(agent, cell):
 
 @pytest.mark.parametrize("rule", RULES.values())
 def test_every_rule_survives_json(rule):
-    value = StreamAC(actor=rule(step_size=0.3))
+    value = StreamQ(q=rule(0.3))
     assert through_json(value) == value
 
 

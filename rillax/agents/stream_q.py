@@ -1,0 +1,201 @@
+"""stream Q(lambda) with RTU and exact RTRL, after Elsayed et al. (2024), with any step-size rule.
+
+    delta = r + gamma max_a' q(o_{t+1}, a') - q(o_t, a_t)
+    z     = gamma lambda z + grad q(o_t, a_t)
+
+and a step-size rule (``rillax.updates``) makes a step of delta and z. Traces are cut after an
+action that was not greedy (Watkins, 1989). The value of o_{t+1} is a peek: one step of memory on
+o_{t+1}, not committed.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from rillax import normalisation, spaces
+from rillax.agents import senses
+from rillax.agents.refusals import count_refused
+from rillax.networks import Architecture, Network, Stream, advance, learn, pick, split, start
+from rillax.networks.sequences import where
+from rillax.updates import Intentional, Rule, cut_traces
+from rillax.utils.counts import next_until_last
+
+Metrics = dict[str, Float[Array, ""]]
+
+
+class StreamQState(NamedTuple):
+    """All that the agent is. Its size never changes."""
+
+    q: Stream
+    optimiser: Any
+    """The eligibility trace, and what the step-size rule remembers."""
+    fresh: Bool[Array, ""]
+    """The episode is over: memory starts blank when the next observation comes."""
+    observation: Float[Array, "..."]
+    """o_t as the network saw it."""
+    added: Float[Array, " added"] | None
+    """The last action and reward, where they are appended to the next observation."""
+    action: Int[Array, ""]
+    greedy: Bool[Array, ""]
+    observations: normalisation.Running
+    rewards: normalisation.RewardScale
+    key: PRNGKeyArray
+    step: Int[Array, ""]
+    """Steps learned from, for the schedule of epsilon; it stops at 2^31 - 1."""
+
+
+@dataclass(frozen=True)
+class StreamQ:
+    """The settings of stream Q(lambda), and what it does: ``act`` and ``learn``.
+
+    The defaults are the published constants of intentional Q (Sharifnassab et al., 2026).
+    """
+
+    learns_from: ClassVar[Literal["steps", "rollouts"]] = "steps"
+
+    network: Architecture = Architecture()
+    discount: float = 0.99
+    """gamma."""
+    trace_decay: float = 0.8
+    """lambda."""
+    q: Rule = Intentional(eta=0.25)
+    """The step-size rule."""
+    epsilon_start: float = 1.0
+    """Share of random actions at the start."""
+    epsilon_end: float = 0.01
+    """Share of random actions at the end."""
+    epsilon_frames: int = 50_000
+    """Frames over which epsilon falls, in a straight line."""
+    previous_action: bool = False
+    """Append the last action to what the network takes in (one-hot)."""
+    previous_reward: bool = False
+    """Append the last reward, as it is scaled, to what the network takes in."""
+    normalise_previous: bool = True
+    """Normalise the last action and reward along with the observation."""
+    normalise_observations: bool = True
+    """Whether observations are normalised by running statistics."""
+    normalise_rewards: bool = True
+    """Whether rewards are scaled by the deviation of the discounted return."""
+    input_bound: float | None = 100.0
+    """Largest normalised observation or scaled reward; no limit if None."""
+    normalisation_window: int | None = None
+    """Normalise by about so many of the last samples; by all there were if not given."""
+
+    def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> StreamQState:
+        key, key_q = jax.random.split(key)
+        shape = spaces.observation_shape(observation_space)
+        added = senses.nothing(action_space, self.previous_action, self.previous_reward)
+        inputs = senses.input_shape(shape, added)
+        q = self.network.build(key_q, inputs, spaces.action_count(action_space))
+        return StreamQState(
+            q=start(q),
+            optimiser=self._rule().init(split(q)[0]),
+            fresh=jnp.bool_(False),
+            observation=jnp.zeros(inputs),
+            added=added,
+            action=jnp.int32(0),
+            greedy=jnp.bool_(True),
+            observations=normalisation.start(inputs if self.normalise_previous else shape),
+            rewards=normalisation.start_reward_scale(),
+            key=key,
+            step=jnp.int32(0),
+        )
+
+    def act(self, state: StreamQState, observation: Array) -> tuple[StreamQState, Int[Array, ""]]:
+        """Take in o_t, move the memory, and choose a_t epsilon-greedily."""
+        key, key_action = jax.random.split(state.key)
+        seen, observations = self._observe(state, observation, state.added)
+        q = advance(state.q, seen, state.fresh)
+        values = q.network(seen, q.previous, q.memory)
+        explore, which = jax.random.uniform(key_action, (2,))
+        random = jnp.int32(which * values.size)
+        greedy = jnp.argmax(values).astype(jnp.int32)
+        action = jnp.where(explore < self.epsilon(state.step), random, greedy)
+        state = state._replace(
+            q=q,
+            fresh=jnp.bool_(False),
+            observation=seen,
+            action=action,
+            greedy=values[action] >= jnp.max(values),
+            observations=observations,
+            key=key,
+        )
+        return state, action
+
+    def learn(
+        self,
+        state: StreamQState,
+        reward: Array,
+        next_observation: Array,
+        terminated: Array,
+        truncated: Array,
+    ) -> tuple[StreamQState, Metrics]:
+        """Learn from (o_t, a_t, r, o_{t+1}); a time limit (``truncated``) still bootstraps.
+
+        A step that would leave numbers that are not finite is refused: then the transition goes by
+        as in ``skip``, and the TD error in the metrics is NaN.
+        """
+        done = jnp.logical_or(terminated, truncated)
+        reward, rewards = normalisation.scale_reward(
+            state.rewards, reward, self.discount, done, self.normalise_rewards, self._limits()
+        )
+        added = senses.of(state.added, state.action, reward, self.previous_reward)
+        seen_next, _ = self._observe(state, next_observation, added)
+        learns, frozen = split(state.q.network)
+
+        def value(params: Network) -> Array:
+            network = eqx.combine(params, frozen)
+            return pick(network(state.observation, state.q.previous, state.q.memory), state.action)
+
+        q, gradient = jax.value_and_grad(value)(learns)
+        q_next = jnp.max(state.q.network.peek(seen_next, state.q.memory))
+        td_error = reward + self.discount * (1 - terminated) * q_next - q
+        td_error = senses.sane(td_error, q, gradient)
+        learned = jnp.isfinite(td_error)
+        update, optimiser = self._rule().update(
+            gradient, state.optimiser, learns, td_error=td_error, reset=done | ~state.greedy
+        )
+        metrics = {
+            "td_error": td_error,
+            "value": q,
+            "epsilon": self.epsilon(next_until_last(state.step)),
+        }
+        metrics |= count_refused(state.optimiser, optimiser)
+        state = state._replace(
+            q=learn(state.q, update),
+            optimiser=optimiser,
+            fresh=done,
+            added=senses.at_next(where(learned, added, state.added), done),
+            rewards=where(learned, rewards, state.rewards),
+            step=jnp.where(learned, next_until_last(state.step), state.step),
+        )
+        return state, metrics
+
+    def skip(self, state: StreamQState, done: Array) -> StreamQState:
+        """Let a transition go by unlearned; memory is kept, unless the episode ended with it."""
+        return state._replace(
+            fresh=state.fresh | done,
+            added=senses.at_next(state.added, done),
+            optimiser=cut_traces(state.optimiser, done),
+        )
+
+    def epsilon(self, step: Int[Array, ""]) -> Float[Array, ""]:
+        schedule = optax.linear_schedule(self.epsilon_start, self.epsilon_end, self.epsilon_frames)
+        return jnp.asarray(schedule(step))
+
+    def _rule(self) -> optax.GradientTransformationExtraArgs:
+        return self.q.build(self.discount * self.trace_decay)
+
+    def _observe(
+        self, state: StreamQState, observation: Array, added: Array | None
+    ) -> tuple[Array, normalisation.Running]:
+        how = self.normalise_previous, self.normalise_observations, self._limits()
+        return senses.take_in(state.observations, observation, added, *how)
+
+    def _limits(self) -> normalisation.Limits:
+        return normalisation.Limits(self.input_bound, self.normalisation_window)

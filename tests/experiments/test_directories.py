@@ -1,0 +1,134 @@
+"""Who owns the directory of a run, and what is taken for its result."""
+
+import json
+import os
+import threading
+
+import pytest
+
+from rillax.agents import QRC
+from rillax.cells import RTU
+from rillax.cli import main as cli
+from rillax.experiments import Run, train, training
+from rillax.experiments.checkpoints import CHECKPOINT
+from rillax.experiments.training import CURVE, LOCK, METRICS, SUMMARY
+from rillax.networks import Architecture
+from rillax.utils import checkpoint, files
+from rillax.utils.checkpoint import CheckpointError
+
+RUN = Run(QRC(network=Architecture(cell=RTU(4), width=4)), "MemoryChain", frames=400, seeds=1)
+
+
+class Killed(BaseException):
+    """As SIGKILL would end it: nothing after it runs."""
+
+
+def stopped(out):
+    stop = threading.Event()
+    train(RUN, out, report=lambda progress: stop.set(), stop=stop)
+    assert not files.read_json(out / SUMMARY)["complete"]
+
+
+def killed_when(monkeypatch, name):
+    """Let the next call of a function of ``training`` be the end."""
+
+    def die(*_, **__):
+        raise Killed
+
+    monkeypatch.setattr(training, name, die)
+
+
+def test_a_summary_of_before_is_not_taken_for_the_result(tmp_path, monkeypatch):
+    stopped(tmp_path)
+    with monkeypatch.context() as patch:
+        killed_when(patch, "write_table")
+        with pytest.raises(Killed):
+            train(RUN, tmp_path, resume=True)
+    assert checkpoint.load(tmp_path / CHECKPOINT)[1]["frame"] == RUN.frames
+    assert not (tmp_path / SUMMARY).exists()
+    summary, bins = train(RUN, tmp_path, resume=True)
+    assert summary["complete"]
+    assert summary["frames_per_second"] > 0
+    assert len(bins.table([0])) == 100
+    assert train(RUN, tmp_path, resume=True)[0] == summary
+
+
+def test_an_overwritten_run_leaves_nothing_behind(tmp_path, monkeypatch):
+    train(RUN, tmp_path)
+    other = Run(RUN.agent, "MemoryChain", frames=400, seeds=1, seed=7)
+    with monkeypatch.context() as patch:
+        killed_when(patch, "write_outcome")
+        with pytest.raises(Killed):
+            train(other, tmp_path, overwrite=True)
+    for name in (SUMMARY, METRICS, CURVE):
+        assert not (tmp_path / name).exists()
+    train(other, tmp_path, resume=True)
+    assert files.read_json(tmp_path / SUMMARY)["run"] == training.digest(other)
+
+
+def test_the_picture_is_not_needed_for_the_end(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        killed_when(patch, "draw_curves")
+        with pytest.raises(Killed):
+            train(RUN, tmp_path)
+    assert train(RUN, tmp_path, resume=True)[0]["complete"]
+
+
+def test_a_directory_has_one_owner(tmp_path, capsys):
+    with (
+        files.locked(tmp_path / LOCK, "it"),
+        pytest.raises(files.OutputError, match=f"at work in .*process {os.getpid()}"),
+    ):
+        train(RUN, tmp_path)
+    assert not (tmp_path / "config.json").exists()
+
+
+def test_a_checkpoint_knows_its_config(tmp_path):
+    stopped(tmp_path)
+    other = Run(RUN.agent, "MemoryChain", frames=400, seeds=1, seed=7)
+    with pytest.raises(CheckpointError, match=r"not written with the settings in config\.json"):
+        train(other, tmp_path, resume=True)
+
+
+def test_leftovers_of_dead_writers_are_removed(tmp_path):
+    dead = 2**22 + 5
+    for name in ("checkpoint.rillax", "x.json"):
+        beside = files._beside(tmp_path / name)
+        left = beside.with_name(beside.name.replace(f".{os.getpid()}.", f".{dead}."))
+        left.write_bytes(b"half a file")
+        mine = beside.with_name(beside.name.replace(f".{os.getpid()}.", f".{os.getppid()}."))
+        mine.write_bytes(b"of a living process")
+    files.write_json(tmp_path / "x.json", {})
+    names = sorted(p.name for p in tmp_path.iterdir())
+    assert sum(name.endswith(f".{dead}.writing") for name in names) == 1
+    assert sum(name.endswith(f".{os.getppid()}.writing") for name in names) == 2
+    train(RUN, tmp_path)
+    assert not list(tmp_path.glob(".*.writing"))
+
+
+def test_damaged_results_are_named(tmp_path, capsys):
+    train(RUN, tmp_path)
+    for name, damage in ((METRICS, b"x"), (SUMMARY, b"]")):
+        path = tmp_path / name
+        whole = path.read_bytes()
+        path.write_bytes(whole[:40] + damage + whole[41:])
+        with pytest.raises(SystemExit, match="2"):
+            cli.main(["train", "--resume", str(tmp_path)])
+        error = capsys.readouterr().err
+        assert name in error
+        assert error.count("\n") == 1
+        path.write_bytes(whole)
+    summary = json.loads((tmp_path / SUMMARY).read_text())
+    (tmp_path / SUMMARY).write_text(json.dumps({**summary, "final_return_iqm": 9.0}))
+    with pytest.raises(files.OutputError, match=r"summary\.json is damaged"):
+        train(RUN, tmp_path, resume=True)
+
+
+def test_long_names(tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["train", "--out", str(tmp_path / ("x" * 256))])
+    error = capsys.readouterr().err
+    assert "cannot write to" in error
+    assert error.count("\n") == 1
+    files.write_json(tmp_path / ("x" * 255), {})
+    assert files.read_json(tmp_path / ("x" * 255)) == {}

@@ -1,0 +1,118 @@
+"""Ctrl-C in the middle of a step, and threads: a learner is before the step or after it, whole."""
+
+import ctypes
+import random
+import signal
+import threading
+import time
+
+import gymnasium as gym
+import jax
+import numpy as np
+
+from rillax import Learner
+from rillax.agents import StreamAC
+from rillax.cells import RTU
+from rillax.networks import Architecture
+
+BOX, TWO = gym.spaces.Box(-1, 1, (3,)), gym.spaces.Discrete(2)
+
+
+def make():
+    return Learner(StreamAC(network=Architecture(cell=RTU(8), width=8)), BOX, TWO)
+
+
+def steps(learner, count, first=0):
+    """A stream whose samples depend on the step alone; returns early if interrupted."""
+    for t in range(first, first + count):
+        x = np.random.default_rng(t).normal(size=3).astype(np.float32)
+        learner.act(x)
+        learner.learn(float(x[0]), x, terminated=t % 7 == 6)
+
+
+def interrupted(learner, tries, rng, tmp_path):
+    """Interrupt a learner again and again, and save it each time; returns how often."""
+    hits = 0
+    for _ in range(tries):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, 8e-3))
+            while True:
+                steps(learner, 1, first=learner.step)
+        except KeyboardInterrupt:
+            hits += 1
+        learner.save(tmp_path / "x")
+        for leaf in jax.tree.leaves(learner.state.critic):
+            assert np.isfinite(np.asarray(leaf)).all()
+    return hits
+
+
+def test_an_interrupt_leaves_a_whole_state(tmp_path):
+    interrupt_often(tmp_path, 60)
+
+
+def interrupt_often(tmp_path, interrupts):
+    learner, rng = make(), random.Random(0)
+    steps(learner, 2)
+
+    def handle(number, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, handle)
+    try:
+        hits = interrupted(learner, interrupts, rng, tmp_path)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert hits == interrupts
+    steps(learner, 3, first=learner.step)
+    Learner.load(tmp_path / "x")
+
+
+def test_an_interrupt_while_it_compiles_leaves_the_state_from_before():
+    learner = make()
+    handle = lambda number, frame: (_ for _ in ()).throw(KeyboardInterrupt())  # noqa: E731
+    before = signal.signal(signal.SIGALRM, handle)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        steps(learner, 1)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert learner.state is not None
+    steps(learner, 2)
+
+
+def test_an_interrupt_of_another_thread_and_a_save_beside_it(tmp_path):
+    learner = make()
+    steps(learner, 2)
+    failed = []
+
+    def work():
+        while True:
+            try:
+                while not done.is_set():
+                    steps(learner, 1, first=learner.step)
+                return
+            except KeyboardInterrupt:
+                pass
+            except Exception as error:
+                failed.append(error)
+                return
+
+    done = threading.Event()
+    thread = threading.Thread(target=work)
+    thread.start()
+    for _ in range(25):
+        time.sleep(0.004)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(thread.ident), ctypes.py_object(KeyboardInterrupt)
+        )
+        learner.save(tmp_path / "x")
+        assert learner.state.step >= 1
+    done.set()
+    thread.join()
+    assert not failed
+    Learner.load(tmp_path / "x")
