@@ -98,7 +98,8 @@ _SENSES = """
 
 /* An observation as the networks see it$with_added; kept in the
    statistics or not. */
-?added|static void observe(learner *self, const real *observation, const real *added, int kept, real *seen)
+?added|static void observe(learner *self, const real *observation, const real *added, int kept,
+?added|                    real *seen)
 ?!added|static void observe(learner *self, const real *observation, int kept, real *seen)
 {
     copy(LEARNER_OBSERVATIONS, seen, observation);

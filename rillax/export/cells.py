@@ -245,7 +245,8 @@ static int ${cell}_sane(const ${cell}_slope *s)
 
 _RTU_PAST_OF_PEEK = """
 /* The peek's own step, and through it (lambda^T g) the whole past. */
-static void ${cell}_past_of_peek(const ${cell}_weights *restrict w, const ${cell}_memory *restrict m,
+static void ${cell}_past_of_peek(const ${cell}_weights *restrict w,
+                                 const ${cell}_memory *restrict m,
                                  const ${cell}_pass *restrict now, const ${cell}_pass *restrict p,
                                  ${cell}_slope *restrict s)
 {

@@ -72,12 +72,14 @@ def with_rows(text: str, row: Row) -> str:
     return _ROW.sub(call, text)
 
 
-STEP = f"""
+STEP = (
+    f"""
 /* ---- the step-size rule ---- */
 
 #define LARGEST_STEP {number(LARGEST_STEP)}
 #define LARGEST_SQUARE {number(LARGEST_SQUARE)} /* a second moment stays finite */
-""" + """
+"""
+    + """
 
 /* What a rule needs to know of this step. */
 typedef struct {
@@ -92,6 +94,7 @@ typedef struct {
 ?direction|    real beta;    /* the weight of the parameters themselves */
 } step;
 """
+)
 
 TRACE = Row(
     "trace",
@@ -162,7 +165,8 @@ static void adapt_row(const step *by, int n, real *restrict z, real *restrict v,
     for (int i = 0; i < n; i++) {
         z[i] = by->decay * z[i] + g[i];
         const real moved = by->td_error * z[i], square = moved * moved;
-        v[i] = by->beta * v[i] + (1 - by->beta) * (square > LARGEST_SQUARE ? LARGEST_SQUARE : square);
+        const real counted = square > LARGEST_SQUARE ? LARGEST_SQUARE : square;
+        v[i] = by->beta * v[i] + (1 - by->beta) * counted;
         norm[i % LANES] += MATH(fabs)(z[i]) / MATH(sqrt)(by->correction * v[i] + by->epsilon);
     }
 }

@@ -147,7 +147,7 @@ $critic_before
 $critic_after
 }
 
-/* The same for the actor, with grad [log pi(a) + tau sign(delta) H(pi)]; g is that of its output. */
+/* The same for the actor, with grad [log pi(a) + tau sign(delta) H(pi)], of its output g. */
 static void learn_actor(learner *self, step by, const real *g, const body_slope *slope)
 {
 ?actor_normed|    real norm[LANES] = {0};
@@ -156,7 +156,8 @@ $actor_before
                slope$actor_norm);
     dense_$actor_row(&by, LEARNER_ACTIONS, FEATURES, $actor_outs,
                         self->actor_pass.$last, g$actor_norm);
-?!discrete|    ${actor_row}_row(&by, LEARNER_ACTIONS, $actor_deviations, g + LEARNER_ACTIONS$actor_norm);
+?!discrete|    ${actor_row}_row(&by, LEARNER_ACTIONS, $actor_deviations,
+?!discrete|                    g + LEARNER_ACTIONS$actor_norm);
 $actor_after
 }
 
@@ -237,7 +238,7 @@ def stream_ac(agent: StreamAC, observation_space: Any, action_space: Any) -> Age
     """The agent in C; a ``ValueError`` names what cannot be exported."""
     if agent.state_deviation:
         raise ValueError(
-            "StreamAC(state_deviation=True) has no form in C; a deviation that is a parameter has one"
+            "StreamAC(state_deviation=True) has no form in C; without state_deviation it has one"
         )
     face = interface_of(agent, observation_space, action_space)
     body = body_of(agent.network, face.inputs)

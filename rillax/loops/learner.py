@@ -176,7 +176,10 @@ class Learner:
         """What the last ``learn`` measured, and how many transitions have been skipped so far."""
         held = self._now()
         values = [] if held.metrics is None else np.asarray(held.metrics).tolist()
-        return {**dict(zip(self._engine.names, values, strict=False)), "skipped": float(self.skipped)}
+        return {
+            **dict(zip(self._engine.names, values, strict=False)),
+            "skipped": float(self.skipped),
+        }
 
     # What it does.
 

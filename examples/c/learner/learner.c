@@ -22,6 +22,9 @@ typedef uint64_t bits_of_real;
 typedef uint32_t bits_of_real;
 #endif
 
+#define REASON REAL(1000000000000.0)   /* no TD error or value is as large, unless something has run away */
+#define LARGEST REAL(1000000000000000.0) /* no reading counts for more */
+
 /* ---- settings ---- */
 
 #define DISCOUNT REAL(0.99) /* gamma */
@@ -30,7 +33,7 @@ typedef uint32_t bits_of_real;
 #define EPSILON_START REAL(1.0)
 #define EPSILON_END REAL(0.01)
 #define EPSILON_FRAMES 6000
-#define LEARNER_KIND 0x06C307C6u
+#define LEARNER_KIND 0xD16981D2u
 
 enum {
     ENCODER_INPUTS = 3,
@@ -97,9 +100,24 @@ static int all_finite(int n, const real *a)
     return 1;
 }
 
+/* The next number, or the last one for good. */
 static int32_t one_more(int32_t count)
 {
     return count < INT32_MAX ? count + 1 : count;
+}
+
+static real clip(real x, real least, real most)
+{
+    return x < least ? least : x > most ? most : x;
+}
+
+/* Whether all these are numbers that a learner may have, if it has not run away. */
+static int all_sane(int n, const real *a)
+{
+    int sane = 1;
+    for (int i = 0; i < n; i++)
+        sane &= MATH(fabs)(a[i]) < REASON; /* not so where it is NaN */
+    return sane;
 }
 
 /* ---- dense layers ---- */
@@ -223,8 +241,8 @@ static real uniform(const uint32_t key[2], int i)
 static void cell_coefficients(const cell_weights *w, cell_pass *p)
 {
     for (int k = 0; k < CELL_UNITS; k++) {
-        p->nu[k] = MATH(exp)(w->nu_log[k]);
-        p->omega[k] = MATH(exp)(w->theta_log[k]);
+        p->nu[k] = MATH(exp)(clip(w->nu_log[k], REAL(-30.0), REAL(10.0)));
+        p->omega[k] = MATH(exp)(clip(w->theta_log[k], REAL(-30.0), REAL(10.0)));
     }
     for (int k = 0; k < CELL_UNITS; k++) {
         const real loss = -MATH(expm1)(-p->nu[k]); /* 1 - r, without cancellation next to r = 1 */
@@ -265,6 +283,8 @@ static void cell_advance(const cell_weights *restrict w, cell_memory *restrict m
         zero(CELL_UNITS, m->turn_imag);
         for (int k = 0; k < CELL_UNITS; k++)
             m->turn_real[k] = 1;
+        zero(CELL_UNITS * CELL_INPUTS, m->E_real);
+        zero(CELL_UNITS * CELL_INPUTS, m->E_imag);
     }
     copy(CELL_UNITS, m->previous_real, m->h_real);
     copy(CELL_UNITS, m->previous_imag, m->h_imag);
@@ -299,7 +319,7 @@ static void cell_advance(const cell_weights *restrict w, cell_memory *restrict m
 
     /* E <- r E + gamma conj(turn) x */
     for (int k = 0; k < CELL_UNITS; k++) {
-        const real keep = fresh ? 0 : p->r[k];
+        const real keep = p->r[k];
         const real real_drive = p->gamma[k] * m->turn_real[k];
         const real imag_drive = -p->gamma[k] * m->turn_imag[k];
         real *restrict E_real = m->E_real + k * CELL_INPUTS, *restrict E_imag = m->E_imag + k * CELL_INPUTS;
@@ -351,6 +371,44 @@ static void cell_back(const cell_weights *restrict w, const cell_pass *restrict 
         const real *B_real = w->B_real + k * CELL_INPUTS, *B_imag = w->B_imag + k * CELL_INPUTS;
         for (int j = 0; j < CELL_INPUTS; j++)
             g_x[j] += g_real * B_real[j] + g_imag * B_imag[j];
+    }
+}
+
+static void cell_past(const cell_memory *restrict m, cell_slope *restrict s)
+{
+    for (int k = 0; k < CELL_UNITS; k++) {
+        const real g_real = s->g[k], g_imag = s->g[CELL_UNITS + k];
+        s->nu[k] = g_real * m->nu_real[k] + g_imag * m->nu_imag[k];
+        s->theta[k] = g_real * m->theta_real[k] + g_imag * m->theta_imag[k];
+    }
+}
+
+static int cell_sane(const cell_slope *s)
+{
+    return all_sane(CELL_UNITS, s->nu) && all_sane(CELL_UNITS, s->theta);
+}
+
+/* The peek's own step, and through it (lambda^T g) the whole past. */
+static void cell_past_of_peek(const cell_weights *restrict w,
+                                 const cell_memory *restrict m,
+                                 const cell_pass *restrict now, const cell_pass *restrict p,
+                                 cell_slope *restrict s)
+{
+    for (int k = 0; k < CELL_UNITS; k++) {
+        const real a = now->lambda_real[k], b = now->lambda_imag[k];
+        const real g_real = s->g[k], g_imag = s->g[CELL_UNITS + k];
+        const real t_real = a * g_real + b * g_imag, t_imag = a * g_imag - b * g_real;
+        const real h_real = a * m->h_real[k] - b * m->h_imag[k];
+        const real h_imag = a * m->h_imag[k] + b * m->h_real[k];
+        real own_nu = -now->nu[k] * (g_real * h_real + g_imag * h_imag);
+        own_nu += now->nu[k] * now->r[k] * now->r[k] / now->gamma[k]
+                  * (g_real * p->u_real[k] + g_imag * p->u_imag[k]);
+        const real own_theta = now->omega[k] * (g_imag * h_real - g_real * h_imag);
+        s->nu[k] = t_real * m->nu_real[k] + t_imag * m->nu_imag[k];
+        s->theta[k] = t_real * m->theta_real[k] + t_imag * m->theta_imag[k];
+        /* of what is held at its bounds the peek's own step has no derivative */
+        s->nu[k] += w->nu_log[k] > REAL(-30.0) && w->nu_log[k] < REAL(10.0) ? own_nu : 0;
+        s->theta[k] += w->theta_log[k] > REAL(-30.0) && w->theta_log[k] < REAL(10.0) ? own_theta : 0;
     }
 }
 
@@ -410,12 +468,38 @@ static void back(const body_weights *w, const body_pass *now, const body_pass *p
     layer_norm_back(ENCODER_WIDTH, p->encoder_normed, p->encoder_factor, s->encoder);
 }
 
+/* What comes on the way back of parameters that are vectors, through all of time. */
+static void past(const body_memory *m, body_slope *s)
+{
+    cell_past(&m->cell, &s->cell);
+}
+
+/* The same for a peek; now is what the memory was read as before it. */
+static void past_of_peek(const body_weights *w, const body_memory *m, const body_pass *now,
+                         const body_pass *p, body_slope *s)
+{
+    cell_past_of_peek(&w->cell, &m->cell, &now->cell, &p->cell, &s->cell);
+}
+
+/* Whether the gradients of all vectors are within reason: whatever runs away shows in them. */
+static int sane(const body_slope *s)
+{
+    return all_sane(ENCODER_WIDTH, s->encoder)
+           && all_sane(HEAD_WIDTH, s->head)
+           && cell_sane(&s->cell);
+}
+
 /* ---- the step-size rule ---- */
+
+#define LARGEST_STEP REAL(1000000000000.0)
+#define LARGEST_SQUARE REAL(1e+36) /* a second moment stays finite */
+
 
 /* What a rule needs to know of this step. */
 typedef struct {
     real td_error;
-    real decay; /* gamma lambda; 0 where the trace starts anew */
+    real decay; /* gamma lambda */
+    int cut;    /* whether the trace starts anew */
     real scale; /* the size of the step, where it is known before the trace is */
     real present; /* the weight of this step's gradient, beside the trace */
     real ahead;   /* the weight of the peek's gradient */
@@ -427,11 +511,14 @@ static void values_row(const step *by, int n, real *restrict w, real *restrict z
                        const real *restrict g, const real *restrict g_next)
 {
     const real decay = by->decay;
+    if (by->cut)
+        zero(n, z);
     const real td_error = by->td_error, present = by->present, ahead = by->ahead;
     const real scale = by->scale;
     for (int i = 0; i < n; i++) {
         z[i] = decay * z[i] + g[i];
-        w[i] += scale * (td_error * z[i] + present * g[i] - ahead * g_next[i]);
+        const real d = td_error * z[i] + present * g[i] - ahead * g_next[i];
+        w[i] += clip(scale * d, -LARGEST_STEP, LARGEST_STEP);
     }
 }
 
@@ -458,16 +545,13 @@ static void dense_values(const step *by, int rows, int columns,
 static void cell_values(const step *by, cell_weights *restrict w, cell_weights *restrict z,
                             const cell_memory *restrict m, const cell_pass *restrict p,
                             const cell_slope *restrict s, const real *restrict x_next,
-                            const cell_pass *restrict p_next,
                             const cell_slope *restrict s_next)
 {
-    real d_nu[CELL_UNITS], d_theta[CELL_UNITS], d_real[CELL_INPUTS], d_imag[CELL_INPUTS];
-    real n_nu[CELL_UNITS], n_theta[CELL_UNITS], n_real[CELL_INPUTS], n_imag[CELL_INPUTS];
+    real d_real[CELL_INPUTS], d_imag[CELL_INPUTS];
+    real n_real[CELL_INPUTS], n_imag[CELL_INPUTS];
     for (int k = 0; k < CELL_UNITS; k++) {
         const real g_real = s->g[k], g_imag = s->g[CELL_UNITS + k];
         const real *E_real = m->E_real + k * CELL_INPUTS, *E_imag = m->E_imag + k * CELL_INPUTS;
-        d_nu[k] = g_real * m->nu_real[k] + g_imag * m->nu_imag[k];
-        d_theta[k] = g_real * m->theta_real[k] + g_imag * m->theta_imag[k];
         /* E turns with the unit; turning g back instead costs one number per unit. */
         const real back_real = m->turn_real[k] * g_real + m->turn_imag[k] * g_imag;
         const real back_imag = m->turn_real[k] * g_imag - m->turn_imag[k] * g_real;
@@ -480,14 +564,6 @@ static void cell_values(const step *by, cell_weights *restrict w, cell_weights *
         const real a = p->lambda_real[k], b = p->lambda_imag[k];
         const real y_real = s_next->g[k], y_imag = s_next->g[CELL_UNITS + k];
         const real t_real = a * y_real + b * y_imag, t_imag = a * y_imag - b * y_real;
-        const real h_real = a * m->h_real[k] - b * m->h_imag[k];
-        const real h_imag = a * m->h_imag[k] + b * m->h_real[k];
-        n_nu[k] = t_real * m->nu_real[k] + t_imag * m->nu_imag[k]
-                  - p->nu[k] * (y_real * h_real + y_imag * h_imag);
-        n_nu[k] += p->nu[k] * p->r[k] * p->r[k] / p->gamma[k]
-                   * (y_real * p_next->u_real[k] + y_imag * p_next->u_imag[k]);
-        n_theta[k] = t_real * m->theta_real[k] + t_imag * m->theta_imag[k]
-                     + p->omega[k] * (y_imag * h_real - y_real * h_imag);
         const real turned_real = m->turn_real[k] * t_real + m->turn_imag[k] * t_imag;
         const real turned_imag = m->turn_real[k] * t_imag - m->turn_imag[k] * t_real;
         const real own_real = p->gamma[k] * y_real, own_imag = p->gamma[k] * y_imag;
@@ -500,8 +576,8 @@ static void cell_values(const step *by, cell_weights *restrict w, cell_weights *
         values_row(by, CELL_INPUTS, w->B_real + k * CELL_INPUTS, z->B_real + k * CELL_INPUTS, d_real, n_real);
         values_row(by, CELL_INPUTS, w->B_imag + k * CELL_INPUTS, z->B_imag + k * CELL_INPUTS, d_imag, n_imag);
     }
-    values_row(by, CELL_UNITS, w->nu_log, z->nu_log, d_nu, n_nu);
-    values_row(by, CELL_UNITS, w->theta_log, z->theta_log, d_theta, n_theta);
+    values_row(by, CELL_UNITS, w->nu_log, z->nu_log, s->nu, s_next->nu);
+    values_row(by, CELL_UNITS, w->theta_log, z->theta_log, s->theta, s_next->theta);
 }
 
 /* Every row of a network but for its output layer: Delta w. */
@@ -510,7 +586,7 @@ static void body_values(const step *by, body_weights *w, body_weights *z, const 
                          const body_pass *p_next, const body_slope *s_next)
 {
     dense_values(by, ENCODER_WIDTH, ENCODER_INPUTS, w->encoder_weight, w->encoder_bias, z->encoder_weight, z->encoder_bias, p->seen, s->encoder, p_next->seen, s_next->encoder);
-    cell_values(by, &w->cell, &z->cell, &m->cell, &p->cell, &s->cell, p_next->encoder, &p_next->cell, &s_next->cell);
+    cell_values(by, &w->cell, &z->cell, &m->cell, &p->cell, &s->cell, p_next->encoder, &s_next->cell);
     dense_values(by, HEAD_WIDTH, HEAD_INPUTS, w->head_weight, w->head_bias, z->head_weight, z->head_bias, p->cell.features, s->head, p_next->cell.features, s_next->head);
 }
 
@@ -519,11 +595,14 @@ static void errors_row(const step *by, int n, real *restrict w, real *restrict z
                        const real *restrict g)
 {
     const real decay = by->decay;
+    if (by->cut)
+        zero(n, z);
     const real td_error = by->td_error, present = by->present, beta = by->beta;
     const real scale = by->scale;
     for (int i = 0; i < n; i++) {
         z[i] = decay * z[i] + g[i];
-        w[i] += scale * (td_error * z[i] + present * g[i] - beta * w[i]);
+        const real d = td_error * z[i] + present * g[i] - beta * w[i];
+        w[i] += clip(scale * d, -LARGEST_STEP, LARGEST_STEP);
     }
 }
 
@@ -547,13 +626,11 @@ static void cell_errors(const step *by, cell_weights *restrict w, cell_weights *
                             const cell_memory *restrict m, const cell_pass *restrict p,
                             const cell_slope *restrict s)
 {
-    real d_nu[CELL_UNITS], d_theta[CELL_UNITS], d_real[CELL_INPUTS], d_imag[CELL_INPUTS];
+    real d_real[CELL_INPUTS], d_imag[CELL_INPUTS];
     (void)p;
     for (int k = 0; k < CELL_UNITS; k++) {
         const real g_real = s->g[k], g_imag = s->g[CELL_UNITS + k];
         const real *E_real = m->E_real + k * CELL_INPUTS, *E_imag = m->E_imag + k * CELL_INPUTS;
-        d_nu[k] = g_real * m->nu_real[k] + g_imag * m->nu_imag[k];
-        d_theta[k] = g_real * m->theta_real[k] + g_imag * m->theta_imag[k];
         /* E turns with the unit; turning g back instead costs one number per unit. */
         const real back_real = m->turn_real[k] * g_real + m->turn_imag[k] * g_imag;
         const real back_imag = m->turn_real[k] * g_imag - m->turn_imag[k] * g_real;
@@ -564,8 +641,8 @@ static void cell_errors(const step *by, cell_weights *restrict w, cell_weights *
         errors_row(by, CELL_INPUTS, w->B_real + k * CELL_INPUTS, z->B_real + k * CELL_INPUTS, d_real);
         errors_row(by, CELL_INPUTS, w->B_imag + k * CELL_INPUTS, z->B_imag + k * CELL_INPUTS, d_imag);
     }
-    errors_row(by, CELL_UNITS, w->nu_log, z->nu_log, d_nu);
-    errors_row(by, CELL_UNITS, w->theta_log, z->theta_log, d_theta);
+    errors_row(by, CELL_UNITS, w->nu_log, z->nu_log, s->nu);
+    errors_row(by, CELL_UNITS, w->theta_log, z->theta_log, s->theta);
 }
 
 /* Every row of a network but for its output layer: Delta theta. */
@@ -577,57 +654,148 @@ static void body_errors(const step *by, body_weights *w, body_weights *z, const 
     dense_errors(by, HEAD_WIDTH, HEAD_INPUTS, w->head_weight, w->head_bias, z->head_weight, z->head_bias, p->cell.features, s->head);
 }
 
+enum { NORMALISED = 3 }; /* inputs that have statistics */
+#define INPUT_BOUND REAL(100.0) /* the largest normalised value */
+
 /* ---- running statistics (Elsayed et al., 2024) ---- */
 
-/* One more sample, the n-th, of Welford's recursion for mean and variance. */
-static void welford(real x, real n, real *mean, real *variance)
+enum { WORD = 1073741824 }; /* a counter has two words, the lower one from 0 to WORD - 1 */
+
+/* Mean and (population) variance of the samples so far. Each has a second word: what it is more
+   than the first, too little for that to hold. */
+typedef struct {
+    real mean, mean_low, variance, variance_low;
+} running;
+
+static real as_real(int32_t high, int32_t low)
 {
-    const real before = x - *mean;
-    *mean += before / n;
-    *variance += (before * (x - *mean) - *variance) / n;
+    return (real)high * (real)WORD + (real)low;
+}
+
+static void one_more_sample(int32_t *high, int32_t *low)
+{
+    *low += 1;
+    if (*low >= WORD) {
+        *low = 0;
+        *high = one_more(*high);
+    }
+}
+
+/* A number in two words, and x; what the sum rounds away goes into the second word. */
+static void add(real *high, real *low, real x)
+{
+    const real more = *low + x, total = *high + more;
+    *low = more - (total - *high);
+    *high = total;
+}
+
+/* The largest distance from the mean that a sample counts for, after n of them. */
+static real loud(const running *so_far, real n)
+{
+    if (n < 1)
+        return LARGEST;
+    const real guess = (1 + so_far->mean * so_far->mean) / n;
+    const real variance = so_far->variance > 0 ? so_far->variance : 0;
+    return clip(INPUT_BOUND * MATH(sqrt)(variance + guess), 1, LARGEST);
+}
+
+/* The n-th sample, of Welford's recursion. */
+static void update(running *so_far, real x, real before_it, real n)
+{
+    const real most = loud(so_far, before_it);
+    const real weight = 1 / n;
+    const real before = clip((x - so_far->mean) - so_far->mean_low, -most, most);
+    const real moved = before * weight;
+    const real change = (before * (before - moved) - so_far->variance) * weight;
+    add(&so_far->mean, &so_far->mean_low, moved);
+    add(&so_far->variance, &so_far->variance_low, change);
 }
 
 /* The sample standard deviation; 1 until there are two samples. */
 static real deviation(real variance, real n)
 {
-    return MATH(sqrt)((n < 2 ? 1 : variance * n / (n - 1)) + REAL(1e-8));
+    const real positive = variance > 0 ? variance : 0;
+    return MATH(sqrt)((n < 2 ? 1 : positive * n / (n - 1)) + REAL(1e-8));
 }
 
-/* An observation in units of what was seen so far, itself included; kept in the statistics
-   or not. It is unchanged until there are two. */
-static void normalise(learner *self, const real *observation, int kept, real *seen)
+static real bounded(real x)
 {
-    const real n = (real)one_more(self->observations_samples);
-    for (int i = 0; i < LEARNER_OBSERVATIONS; i++) {
-        real mean = self->observations_mean[i], variance = self->observations_variance[i];
-        welford(observation[i], n, &mean, &variance);
-        seen[i] = (observation[i] - (n < 2 ? 0 : mean)) / deviation(variance, n);
+    return clip(x, -INPUT_BOUND, INPUT_BOUND);
+}
+
+/* Inputs in units of what was seen so far, themselves included; kept in the statistics or not.
+   They are unchanged until there are two. */
+static void normalise(learner *self, int kept, real *seen)
+{
+    int32_t high = self->observations_high, low = self->observations_low;
+    const real before = as_real(high, low);
+    one_more_sample(&high, &low);
+    const real n = as_real(high, low);
+    for (int i = 0; i < NORMALISED; i++) {
+        const real x = seen[i];
+        running now = {self->observations_mean[i], self->observations_mean_low[i],
+                       self->observations_variance[i], self->observations_variance_low[i]};
+        update(&now, x, before, n);
+        seen[i] = bounded((x - (n < 2 ? 0 : now.mean)) / deviation(now.variance, n));
         if (kept) {
-            self->observations_mean[i] = mean;
-            self->observations_variance[i] = variance;
+            self->observations_mean[i] = now.mean;
+            self->observations_mean_low[i] = now.mean_low;
+            self->observations_variance[i] = now.variance;
+            self->observations_variance_low[i] = now.variance_low;
         }
     }
-    if (kept)
-        self->observations_samples = one_more(self->observations_samples);
+    if (kept) {
+        self->observations_high = high;
+        self->observations_low = low;
+    }
 }
 
-/* The reward over the deviation of the discounted return. */
-static real scale_reward(learner *self, real reward, int done)
+/* The discounted return of this episode, and its statistics. */
+typedef struct {
+    real discounted_return;
+    running returns;
+    int32_t high, low;
+} reward_scale;
+
+/* The reward over the deviation of the discounted return, and the scale that has counted it. */
+static real scale_reward(const learner *self, real reward, int done, reward_scale *after)
 {
-    const real discounted_return = DISCOUNT * self->discounted_return + reward;
-    self->return_samples = one_more(self->return_samples);
-    const real n = (real)self->return_samples;
-    welford(discounted_return, n, &self->return_mean, &self->return_variance);
-    self->discounted_return = done ? 0 : discounted_return;
-    return reward / deviation(self->return_variance, n);
+    const running before = {self->return_mean, self->return_mean_low, self->return_variance,
+                            self->return_variance_low};
+    const real samples = as_real(self->return_high, self->return_low);
+    const real most = loud(&before, samples), x = clip(reward, -LARGEST, LARGEST);
+    const real so_far = DISCOUNT * self->discounted_return + clip(x, -most, most);
+    after->returns = before;
+    after->high = self->return_high;
+    after->low = self->return_low;
+    one_more_sample(&after->high, &after->low);
+    const real n = as_real(after->high, after->low);
+    update(&after->returns, so_far, samples, n);
+    after->discounted_return = done ? 0 : so_far;
+    return bounded(x / deviation(after->returns.variance, n));
+}
+
+static void keep_reward_scale(learner *self, const reward_scale *scale)
+{
+    self->discounted_return = scale->discounted_return;
+    self->return_mean = scale->returns.mean;
+    self->return_mean_low = scale->returns.mean_low;
+    self->return_variance = scale->returns.variance;
+    self->return_variance_low = scale->returns.variance_low;
+    self->return_high = scale->high;
+    self->return_low = scale->low;
 }
 
 /* ---- what the networks take in ---- */
 
-/* An observation as the networks see it. */
+/* An observation as the networks see it; kept in the
+   statistics or not. */
 static void observe(learner *self, const real *observation, int kept, real *seen)
 {
-    normalise(self, observation, kept, seen);
+    copy(LEARNER_OBSERVATIONS, seen, observation);
+    for (int i = 0; i < NORMALISED; i++)
+        seen[i] = clip(seen[i], -LARGEST, LARGEST);
+    normalise(self, kept, seen);
 }
 
 /* ---- QRC(lambda): act and learn ---- */
@@ -689,6 +857,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     const int done = terminated || truncated;
     real seen[LEARNER_INPUTS], chosen[LEARNER_ACTIONS], g_next[LEARNER_ACTIONS];
     real values_next[LEARNER_ACTIONS], g_features[FEATURES];
+    reward_scale scale;
     body_pass ahead;
     body_slope q_slope, h_slope, slope_next;
     if (!self->acted)
@@ -701,7 +870,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
         dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
               self->q_pass.head, self->values);
     }
-    reward = scale_reward(self, reward, done);
+    reward = scale_reward(self, reward, done, &scale);
     observe(self, next, 0, seen);
 
     /* delta = r + gamma max q(o', a') - q(o, a), where q(o', .) is a peek */
@@ -715,8 +884,8 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     const real h = self->h.w.out_bias[self->action] + dot(FEATURES, h_row, self->h_pass.head);
     step by = {0};
     by.td_error = reward + discount * q_next - q;
-    by.decay = self->cut ? 0 : TRACE_DECAY;
-    self->trace_of_h = by.decay * self->trace_of_h + h;
+    by.decay = TRACE_DECAY;
+    by.cut = self->cut;
 
     /* grad q, grad h, and the gradient of the peek */
     for (int a = 0; a < LEARNER_ACTIONS; a++)
@@ -726,6 +895,22 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     back(&self->h.w.body, &self->h_pass, &self->h_pass, h_row, &h_slope);
     dense_back(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, g_next, g_features);
     back(&self->q.w.body, &self->q_pass, &ahead, g_features, &slope_next);
+    past(&self->q.memory, &q_slope);
+    past(&self->h.memory, &h_slope);
+    past_of_peek(&self->q.w.body, &self->q.memory, &self->q_pass, &ahead, &slope_next);
+
+    self->value = q;
+    self->fresh = done;
+    self->acted = 0;
+    self->ready = 0;
+    const real numbers[3] = {by.td_error, q, h};
+    if (!(all_sane(3, numbers) && sane(&q_slope) && sane(&h_slope) && sane(&slope_next))) {
+        self->td_error = NAN; /* no step, and all else as in learner_skip */
+        self->epsilon = epsilon(self);
+        self->cut = self->cut || done || !self->greedy;
+        return LEARNER_REFUSED;
+    }
+    self->trace_of_h = (self->cut ? 0 : TRACE_DECAY * self->trace_of_h) + h;
 
     /* Delta w = delta z_w - h grad q - z_h grad delta */
     by.present = self->trace_of_h - h;
@@ -746,12 +931,10 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
                  self->h.z.out_weight, self->h.z.out_bias, self->h_pass.head, chosen);
 
     self->td_error = by.td_error;
-    self->value = q;
     self->cut = done || !self->greedy;
-    self->fresh = done;
     self->step = one_more(self->step);
     self->epsilon = epsilon(self);
-    self->ready = 0;
+    keep_reward_scale(self, &scale);
     return LEARNER_OK;
 }
 
@@ -809,9 +992,9 @@ static void put_header(unsigned char *to)
 
 /* Real numbers come first in the struct, then integers, with nothing between them. */
 typedef char reals_are_first
-    [offsetof(learner, observations_samples) == LEARNER_REALS * sizeof(real) ? 1 : -1];
+    [offsetof(learner, observations_high) == LEARNER_REALS * sizeof(real) ? 1 : -1];
 typedef char integers_follow
-    [offsetof(learner, key[1]) - offsetof(learner, observations_samples)
+    [offsetof(learner, key[1]) - offsetof(learner, observations_high)
      == (LEARNER_INTEGERS - 1) * 4 ? 1 : -1];
 
 size_t learner_bytes(void)
@@ -851,14 +1034,16 @@ static int in_range(const unsigned char *integers)
     static const struct {
         int32_t at, least, most;
     } ranges[] = {
-        {0, 0, INT32_MAX}, /* observations_samples */
-        {1, 0, INT32_MAX}, /* return_samples */
-        {2, 0, 1}, /* action */
-        {3, 0, 1}, /* greedy */
-        {4, 0, 1}, /* cut */
-        {5, 0, 1}, /* fresh */
-        {6, 0, 1}, /* acted */
-        {7, 0, INT32_MAX}, /* step */
+        {0, 0, INT32_MAX}, /* observations_high */
+        {1, 0, 1073741823}, /* observations_low */
+        {2, 0, INT32_MAX}, /* return_high */
+        {3, 0, 1073741823}, /* return_low */
+        {4, 0, 1}, /* action */
+        {5, 0, 1}, /* greedy */
+        {6, 0, 1}, /* cut */
+        {7, 0, 1}, /* fresh */
+        {8, 0, 1}, /* acted */
+        {9, 0, INT32_MAX}, /* step */
     };
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         const uint32_t bits = (uint32_t)get(integers + 4 * ranges[i].at, 4);
@@ -900,6 +1085,7 @@ int learner_load(learner *self, const unsigned char *bytes, size_t length)
 
 int learner_skip(learner *self, int done)
 {
+    self->acted = 0;
     if (done) {
         self->fresh = 1;
         self->cut = 1;

@@ -24,19 +24,21 @@ enum {
     LEARNER_OBSERVATIONS = 3, /* numbers in an observation */
     LEARNER_ACTIONS = 2, /* actions */
     LEARNER_INPUTS = 3, /* numbers that the networks take in */
-    LEARNER_REALS = 11605, /* real numbers in the state */
-    LEARNER_INTEGERS = 10, /* integers in the state */
+    LEARNER_REALS = 11613, /* real numbers in the state */
+    LEARNER_INTEGERS = 12, /* integers in the state */
     LEARNER_VERSION = 1 /* of the saved bytes */
 };
 
-/* What the functions return, beside an action. Where it is an error, the learner is as it was. */
+/* What the functions return, beside an action. Where it is an error, the learner is as it was;
+   only after LEARNER_REFUSED it is as after learner_skip. */
 enum {
     LEARNER_OK = 0,
     LEARNER_NOT_FINITE = -1, /* a NaN or an infinity came in */
-    LEARNER_NO_ACTION = -2,  /* learn was called before act */
+    LEARNER_NO_ACTION = -2,  /* learn was called before act, or twice */
     LEARNER_TOO_SHORT = -3,  /* fewer bytes than learner_bytes() */
     LEARNER_FOREIGN = -4,    /* bytes of another learner, version or precision */
-    LEARNER_DAMAGED = -5     /* bytes that changed on the way */
+    LEARNER_DAMAGED = -5,    /* bytes that changed on the way */
+    LEARNER_REFUSED = -6     /* learning would have left numbers that are not finite */
 };
 
 /* 32 recurrent trace units: h <- lambda h + gamma B x, with lambda = r exp(i Omega). */
@@ -68,9 +70,10 @@ typedef struct {
     learner_real features[2 * 32];           /* f(h) */
 } cell_pass;
 
-/* The gradient of the state h. */
+/* The gradient of the state h, and through all of time of nu_log and theta_log. */
 typedef struct {
     learner_real g[2 * 32];
+    learner_real nu[32], theta[32];
 } cell_slope;
 
 /* What a network learns, but for its output layer. */
@@ -113,14 +116,20 @@ typedef struct {
     learner_values q, h;
     learner_real observation[3];
     learner_real trace_of_h;
-    learner_real observations_mean[3];
-    learner_real observations_variance[3];
     learner_real discounted_return;
+    learner_real observations_mean[3];
+    learner_real observations_mean_low[3];
+    learner_real observations_variance[3];
+    learner_real observations_variance_low[3];
     learner_real return_mean;
+    learner_real return_mean_low;
     learner_real return_variance;
+    learner_real return_variance_low;
     /* Integers, likewise. */
-    int32_t observations_samples;
-    int32_t return_samples;
+    int32_t observations_high;
+    int32_t observations_low;
+    int32_t return_high;
+    int32_t return_low;
     int32_t action;
     int32_t greedy;
     int32_t cut;
