@@ -6,7 +6,6 @@ Next to a one-hot action that may be a very small number, so both are normalised
 observation unless ``normalise_previous`` is off.
 """
 
-import functools
 from typing import Any
 
 import jax
@@ -14,6 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rillax import normalisation, spaces
+from rillax.updates.sums import sum_of
 
 REASON = 1e12
 """No TD error or value is as large as this, unless something has run away."""
@@ -79,9 +79,8 @@ def sane(td_error: Float[Array, ""], *others: Any) -> Float[Array, ""]:
     Of the others, values and gradients, only numbers and vectors are looked at, which costs
     nothing: whatever runs away shows in them, and long before it is too large for single precision.
     """
-    small = [leaf for leaf in jax.tree.leaves((td_error, others)) if leaf.ndim < 2]
-    fine = [jnp.all(jnp.abs(leaf) < REASON) for leaf in small]
-    return jnp.where(functools.reduce(jnp.logical_and, fine), td_error, jnp.nan)
+    small = [leaf.ravel() for leaf in jax.tree.leaves((td_error, others)) if leaf.ndim < 2]
+    return jnp.where(sum_of(jnp.abs, jnp.concatenate(small)) < REASON, td_error, jnp.nan)
 
 
 def take_in(

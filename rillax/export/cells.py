@@ -8,7 +8,7 @@ A cell's text has the same functions, whatever the cell, under the name that the
 - ``cell_back``: from the gradient of what was read to that of the state and of the input;
 - ``cell_past``: from the gradient of the state to that of the vectors among the parameters;
 - ``cell_past_of_peek``: the same for a peek;
-- ``cell_sane``: whether those are numbers that a learner may have;
+- ``cell_size``: the sum of what those are, without their signs;
 - ``cell_X`` for each rule X: every row of the parameters, with its gradient, given to the rule.
 
 ``ROW(n, member, gradient, gradient of the peek)`` stands for the rule's work on a row.
@@ -237,9 +237,9 @@ static void ${cell}_past(const ${cell}_memory *restrict m, ${cell}_slope *restri
     }
 }
 
-static int ${cell}_sane(const ${cell}_slope *s)
+static real ${cell}_size(const ${cell}_slope *s)
 {
-    return all_sane($UNITS, s->nu) && all_sane($UNITS, s->theta);
+    return size_of($UNITS, s->nu) + size_of($UNITS, s->theta);
 }
 """
 
@@ -450,9 +450,9 @@ static void ${cell}_past(const ${cell}_memory *m, ${cell}_slope *s)
     (void)s;
 }
 
-static int ${cell}_sane(const ${cell}_slope *s)
+static real ${cell}_size(const ${cell}_slope *s)
 {
-    return all_sane($UNITS, s->g);
+    return size_of($UNITS, s->g);
 }
 """
 

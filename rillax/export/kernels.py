@@ -59,13 +59,13 @@ static real clip(real x, real least, real most)
     return x < least ? least : x > most ? most : x;
 }
 
-/* Whether all these are numbers that a learner may have, if it has not run away. */
-static int all_sane(int n, const real *a)
+/* The sum of |a|: whatever runs away shows in it. */
+static real size_of(int n, const real *a)
 {
-    int sane = 1;
+    real sum = 0;
     for (int i = 0; i < n; i++)
-        sane &= MATH(fabs)(a[i]) < REASON; /* not so where it is NaN */
-    return sane;
+        sum += MATH(fabs)(a[i]);
+    return sum;
 }
 """
 

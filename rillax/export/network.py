@@ -221,8 +221,8 @@ def functions(body: Body, of_peek: bool) -> str:
     cells = "\n".join(
         cell.functions + ("\n" + cell.past_of_peek if of_peek else "") for cell in body.cells
     )
-    vectors = [f"all_sane({block.ROWS}, s->{block.name})" for block in body.blocks]
-    vectors += [f"{cell.name}_sane(&s->{cell.name})" for cell in body.cells]
+    vectors = [f"size_of({block.ROWS}, s->{block.name})" for block in body.blocks]
+    vectors += [f"{cell.name}_size(&s->{cell.name})" for cell in body.cells]
     return (
         cells
         + "\n"
@@ -241,7 +241,7 @@ def functions(body: Body, of_peek: bool) -> str:
                 f"    {c}_past_of_peek(&w->{c}, &m->{c}, &now->{c}, &p->{c}, &s->{c});"
                 for c in (cell.name for cell in body.cells)
             ),
-            sane="\n           && ".join(vectors),
+            size="\n           + ".join(vectors),
         )
     )
 
@@ -364,10 +364,10 @@ $past
 ?of_peek|$past_of_peek
 ?of_peek|}
 
-/* Whether the gradients of all vectors are within reason: whatever runs away shows in them. */
-static int sane(const body_slope *s)
+/* The sum of the gradients of all vectors, without their signs. */
+static real size(const body_slope *s)
 {
-    return $sane;
+    return $size;
 }
 """
 

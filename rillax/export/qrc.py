@@ -39,7 +39,7 @@ static void values_row(const step *by, int n, real *restrict w, ${const}real *re
     for (int i = 0; i < n; i++) {
 ?traced|        z[i] = decay * z[i] + g[i];
         const real d = td_error * z[i] + present * g[i] - ahead * g_next[i];
-?traced|        w[i] += clip(scale * d, -LARGEST_STEP, LARGEST_STEP);
+?traced|        w[i] += step_within(scale * d);
 ?!traced|        w[i] += scale * d;
     }
 }
@@ -59,7 +59,7 @@ static void errors_row(const step *by, int n, real *restrict w, ${const}real *re
     for (int i = 0; i < n; i++) {
 ?traced|        z[i] = decay * z[i] + g[i];
         const real d = td_error * z[i] + present * g[i] - beta * w[i];
-?traced|        w[i] += clip(scale * d, -LARGEST_STEP, LARGEST_STEP);
+?traced|        w[i] += step_within(scale * d);
 ?!traced|        w[i] += scale * d;
     }
 }
@@ -179,7 +179,9 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     self->acted = 0;
     self->ready = 0;
     const real numbers[3] = {by.td_error, q, h};
-    if (!(all_sane(3, numbers) && sane(&q_slope) && sane(&h_slope) && sane(&slope_next))) {
+    const real vectors = size(&q_slope) + size(&h_slope) + size(&slope_next);
+    const real ends = size_of(LEARNER_ACTIONS, chosen) * 2 + size_of(LEARNER_ACTIONS, g_next);
+    if (!(size_of(3, numbers) + vectors + ends < REASON)) { /* or if it is NaN */
         self->td_error = NAN; /* no step, and all else as in learner_skip */
         self->epsilon = epsilon(self);
         self->cut = self->cut || done || !self->greedy;
@@ -207,11 +209,11 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     /* Delta theta = delta z_theta - h grad h - beta theta */
     by.present = -h;
     by.beta = REGULARISATION;
-?h_bound|    real size[LANES] = {0};
-?h_bound|    body_trace(&by, &self->h.z.body, &self->h.memory, &self->h_pass, &h_slope, size);
+?h_bound|    real lanes[LANES] = {0};
+?h_bound|    body_trace(&by, &self->h.z.body, &self->h.memory, &self->h_pass, &h_slope, lanes);
 ?h_bound|    dense_trace(&by, LEARNER_ACTIONS, FEATURES, self->h.z.out_weight,
-?h_bound|                self->h.z.out_bias, self->h_pass.$last, chosen, size);
-?h_bound|    by.scale = overshooting_bound($h_alpha, $h_kappa, by.td_error, sum_of_lanes(size));
+?h_bound|                self->h.z.out_bias, self->h_pass.$last, chosen, lanes);
+?h_bound|    by.scale = overshooting_bound($h_alpha, $h_kappa, by.td_error, sum_of_lanes(lanes));
 ?!h_bound|    by.scale = $h_alpha;
     body_errors(&by, &self->h.w.body, &self->h.z.body, &self->h.memory, &self->h_pass, &h_slope);
     dense_errors(&by, LEARNER_ACTIONS, FEATURES, self->h.w.out_weight, self->h.w.out_bias,
@@ -315,7 +317,7 @@ def _rows(bounds: dict[str, bool]) -> list[Row]:
 
 def _functions(face: Interface, body: Body, bounds: dict[str, bool], words: dict[str, Any]) -> str:
     parts = [
-        fill(STEP, scale=True, adaptive=False, direction=True),
+        fill(STEP, scale=True, adaptive=False, direction=True, limited=not all(bounds.values())),
         BOUND if any(bounds.values()) else "",
         *(body_rows(body, row) for row in _rows(bounds)),
         normalisation.functions(face),

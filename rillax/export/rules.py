@@ -93,6 +93,13 @@ typedef struct {
 ?direction|    real ahead;   /* the weight of the peek's gradient */
 ?direction|    real beta;    /* the weight of the parameters themselves */
 } step;
+?limited|
+?limited|/* A step of SGD leaves the parameters finite, but where they have run away, so large that
+?limited|   the one after it is refused. */
+?limited|static real step_within(real by)
+?limited|{
+?limited|    return MATH(fabs)(by) < LARGEST_STEP ? by : LARGEST_STEP;
+?limited|}
 """
 )
 
@@ -143,7 +150,7 @@ static void follow_row(const step *by, int n, real *restrict w, real *restrict z
         zero(n, z);
     for (int i = 0; i < n; i++) {
         z[i] = by->decay * z[i] + g[i];
-        w[i] += clip(by->scale * z[i], -LARGEST_STEP, LARGEST_STEP);
+        w[i] += step_within(by->scale * z[i]);
     }
 }
 """,

@@ -211,8 +211,8 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     self->acted = 0;
     self->ready = 0;
     const real numbers[3] = {by.td_error, v, self->entropy};
-    if (!(all_sane(3, numbers) && all_sane(POLICY, g) && sane(&critic_slope)
-          && sane(&actor_slope))) {
+    const real vectors = size(&critic_slope) + size(&actor_slope) + size_of(1, ONE);
+    if (!(size_of(3, numbers) + size_of(POLICY, g) + vectors < REASON)) { /* or if it is NaN */
         self->td_error = NAN; /* no step, and all else as in learner_skip */
         self->cut = self->cut || done;
 ?added|        if (done)
@@ -302,6 +302,7 @@ def _functions(
     step = fill(
         STEP,
         scale="follow" in rows,
+        limited="follow" in rows,
         adaptive=any(rule.adaptive for rule in rules.values()),
         direction=False,
     )

@@ -17,7 +17,7 @@ One bound is ours, s >= n; ``bounded=False`` leaves it out. A step moves the out
 eta |d| sqrt(n / s) (Cauchy-Schwarz), and s follows n slowly. Where gradients surge, or come to
 coordinates that had none so far, whose m has seen but a thousandth of their square, the published
 rule so overshoots by up to 1 / sqrt(1 - decay): from a factor of 2 / eta on, every correction makes
-the error larger. Continuous control, with its contacts and long traces, is where this happens. With
+the error larger. Contacts and long traces, as in continuous control, are what would bring it. With
 the bound no step moves the output further than was intended, and m stays as published: to make it
 larger where z is would cure that too, but takes away the long steps of rarely used coordinates,
 from which a rare cue is learned.

@@ -48,8 +48,9 @@ def scale_by_obgd(step_size: float, kappa: float) -> optax.GradientTransformatio
         trace: Any, state: optax.EmptyState, params: Any = None, *, td_error: Any, **_: Any
     ) -> tuple[Any, optax.EmptyState]:
         del params
-        scale = td_error * overshooting_bound(step_size, kappa, td_error, l1_norm(trace))
-        return refused(td_error, jax.tree.map(lambda z: scale * z, trace)), state
+        bound = overshooting_bound(step_size, kappa, td_error, l1_norm(trace))
+        scale = refused(td_error, td_error * bound)
+        return jax.tree.map(lambda z: scale * z, trace), state
 
     return optax.GradientTransformationExtraArgs(lambda params: optax.EmptyState(), update)
 
@@ -85,9 +86,9 @@ def scale_by_adaptive_obgd(
         scaled = jax.tree.map(
             lambda z, v: z * jax.lax.rsqrt(corrected * v + epsilon), trace, moment
         )
-        scale = td_error * overshooting_bound(step_size, kappa, td_error, l1_norm(scaled))
-        step = jax.tree.map(lambda z: scale * z, scaled)
-        return refused(td_error, step), AdaptiveState(steps, moment)
+        bound = overshooting_bound(step_size, kappa, td_error, l1_norm(scaled))
+        scale = refused(td_error, td_error * bound)
+        return jax.tree.map(lambda z: scale * z, scaled), AdaptiveState(steps, moment)
 
     return optax.GradientTransformationExtraArgs(init, update)
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeAlias, get_args
 import jax
 import jax.numpy as jnp
 import optax
+from jaxtyping import Array
 
 from rillax.updates.intentional import Preconditioner, intentional
 from rillax.updates.obgd import (
@@ -60,7 +61,7 @@ class SGD:
             trace: Any, state: optax.EmptyState, params: Any = None, *, td_error: Any, **_: Any
         ) -> tuple[Any, optax.EmptyState]:
             direction = jax.tree.map(lambda z: td_error * z, trace)
-            return refused(td_error, self._step(direction)), state
+            return self._step(direction, td_error), state
 
         return optax.chain(eligibility_trace(decay), _stateless(update))
 
@@ -68,16 +69,22 @@ class SGD:
         def update(
             direction: Any, state: optax.EmptyState, params: Any = None, *, td_error: Any, **_: Any
         ) -> tuple[Any, optax.EmptyState]:
-            return refused(td_error, self._step(direction)), state
+            return self._step(direction, td_error), state
 
         return _stateless(update)
 
-    def _step(self, direction: Any) -> Any:
+    def _step(self, direction: Any, td_error: Any) -> Any:
         if self.clip is not None:
             direction = clip_by_norm(direction, self.clip)
-        # However far a network has run away, its next step leaves it finite.
-        most = LARGEST_STEP
-        return jax.tree.map(lambda d: jnp.clip(self.step_size * d, -most, most), direction)
+        # Where the TD error is NaN, so is the direction. And however far a network has run away,
+        # its next step leaves it finite, but so large that the TD error after it is refused.
+        most = refused(td_error, jnp.asarray(LARGEST_STEP))
+
+        def step(d: Array) -> Array:
+            by = self.step_size * d
+            return jnp.where(jnp.abs(by) < LARGEST_STEP, by, most)
+
+        return jax.tree.map(step, direction)
 
 
 @dataclass(frozen=True)

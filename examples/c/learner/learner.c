@@ -111,13 +111,13 @@ static real clip(real x, real least, real most)
     return x < least ? least : x > most ? most : x;
 }
 
-/* Whether all these are numbers that a learner may have, if it has not run away. */
-static int all_sane(int n, const real *a)
+/* The sum of |a|: whatever runs away shows in it. */
+static real size_of(int n, const real *a)
 {
-    int sane = 1;
+    real sum = 0;
     for (int i = 0; i < n; i++)
-        sane &= MATH(fabs)(a[i]) < REASON; /* not so where it is NaN */
-    return sane;
+        sum += MATH(fabs)(a[i]);
+    return sum;
 }
 
 /* ---- dense layers ---- */
@@ -383,9 +383,9 @@ static void cell_past(const cell_memory *restrict m, cell_slope *restrict s)
     }
 }
 
-static int cell_sane(const cell_slope *s)
+static real cell_size(const cell_slope *s)
 {
-    return all_sane(CELL_UNITS, s->nu) && all_sane(CELL_UNITS, s->theta);
+    return size_of(CELL_UNITS, s->nu) + size_of(CELL_UNITS, s->theta);
 }
 
 /* The peek's own step, and through it (lambda^T g) the whole past. */
@@ -481,12 +481,12 @@ static void past_of_peek(const body_weights *w, const body_memory *m, const body
     cell_past_of_peek(&w->cell, &m->cell, &now->cell, &p->cell, &s->cell);
 }
 
-/* Whether the gradients of all vectors are within reason: whatever runs away shows in them. */
-static int sane(const body_slope *s)
+/* The sum of the gradients of all vectors, without their signs. */
+static real size(const body_slope *s)
 {
-    return all_sane(ENCODER_WIDTH, s->encoder)
-           && all_sane(HEAD_WIDTH, s->head)
-           && cell_sane(&s->cell);
+    return size_of(ENCODER_WIDTH, s->encoder)
+           + size_of(HEAD_WIDTH, s->head)
+           + cell_size(&s->cell);
 }
 
 /* ---- the step-size rule ---- */
@@ -506,6 +506,13 @@ typedef struct {
     real beta;    /* the weight of the parameters themselves */
 } step;
 
+/* A step of SGD leaves the parameters finite, but where they have run away, so large that
+   the one after it is refused. */
+static real step_within(real by)
+{
+    return MATH(fabs)(by) < LARGEST_STEP ? by : LARGEST_STEP;
+}
+
 /* z <- gamma lambda z + g, and w <- w + scale (delta z + present g - ahead g'). */
 static void values_row(const step *by, int n, real *restrict w, real *restrict z,
                        const real *restrict g, const real *restrict g_next)
@@ -518,7 +525,7 @@ static void values_row(const step *by, int n, real *restrict w, real *restrict z
     for (int i = 0; i < n; i++) {
         z[i] = decay * z[i] + g[i];
         const real d = td_error * z[i] + present * g[i] - ahead * g_next[i];
-        w[i] += clip(scale * d, -LARGEST_STEP, LARGEST_STEP);
+        w[i] += step_within(scale * d);
     }
 }
 
@@ -602,7 +609,7 @@ static void errors_row(const step *by, int n, real *restrict w, real *restrict z
     for (int i = 0; i < n; i++) {
         z[i] = decay * z[i] + g[i];
         const real d = td_error * z[i] + present * g[i] - beta * w[i];
-        w[i] += clip(scale * d, -LARGEST_STEP, LARGEST_STEP);
+        w[i] += step_within(scale * d);
     }
 }
 
@@ -904,7 +911,9 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     self->acted = 0;
     self->ready = 0;
     const real numbers[3] = {by.td_error, q, h};
-    if (!(all_sane(3, numbers) && sane(&q_slope) && sane(&h_slope) && sane(&slope_next))) {
+    const real vectors = size(&q_slope) + size(&h_slope) + size(&slope_next);
+    const real ends = size_of(LEARNER_ACTIONS, chosen) * 2 + size_of(LEARNER_ACTIONS, g_next);
+    if (!(size_of(3, numbers) + vectors + ends < REASON)) { /* or if it is NaN */
         self->td_error = NAN; /* no step, and all else as in learner_skip */
         self->epsilon = epsilon(self);
         self->cut = self->cut || done || !self->greedy;
