@@ -1,5 +1,6 @@
 """From a Learner to C and back, and C as a Learner's engine."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,17 +10,19 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 
 from rillax import Learner
-from rillax.agents import PPO, QRC, StreamAC
-from rillax.cells import GRU, RTU
+from rillax.agents import PPO, QRC, StreamAC, StreamQ
+from rillax.cells import GRU, RTU, MinGRU
 from rillax.cli.main import main
 from rillax.export import NoCompiler, source
+from rillax.loops import BadInput
 from rillax.networks import Architecture
-from rillax.updates import SGD
+from rillax.updates import SGD, Intentional, ObGD
 from rillax.utils.checkpoint import CheckpointError, flatten
 from tests.export.combinations import CHOICE, SEES, needs_compiler, relative
 
 ROOT = Path(__file__).parents[2]
-AGENT = StreamAC(network=Architecture(cell=RTU(4), width=5))
+GENTLE = ObGD(0.01, kappa=10.0)
+AGENT = StreamAC(network=Architecture(cell=RTU(4), width=5), actor=GENTLE, critic=GENTLE)
 
 
 def live(learner: Learner, steps: int, seed: int = 0) -> list[int]:
@@ -42,6 +45,65 @@ def test_the_engine_is_the_same_learner(tmp_path):
     again = Learner.load(tmp_path / "c.rillax", engine="c")
     assert again.step == 60
     assert live(again, 20, seed=1) == live(c, 20, seed=1)
+
+
+@needs_compiler
+def test_bad_input_and_refused_steps_are_the_same_in_c():
+    plain = Architecture(
+        cell=RTU(4), width=5, layer_norm=False, head_layer_norm=False, sparsity=0.0
+    )
+    agent = StreamAC(network=plain, normalise_observations=False)
+    seen, loud = np.ones(3, np.float32), np.full(3, 1e15, np.float32)
+    calls = [
+        ("learn", 0.0, seen),
+        ("act", np.full(3, np.nan)),
+        ("act", seen),
+        ("learn", np.inf, seen),
+        ("learn", 1.0, seen),
+        ("learn", 1.0, seen),
+        ("act", loud),
+        ("learn", 1.0, loud),
+    ]
+    said = []
+    for engine in ("jax", "c"):
+        learner = Learner(agent, SEES, CHOICE, engine=engine)
+        for name, *inputs in calls:
+            message = ""
+            try:
+                getattr(learner, name)(*inputs)
+            except BadInput as error:
+                message = str(error)
+            said.append((message, learner.step, learner.skipped))
+    half = len(said) // 2
+    assert said[:half] == said[half:]
+    assert "would leave the agent" in said[-1][0]
+
+
+@needs_compiler
+def test_an_interrupt_leaves_a_whole_learner_in_c(tmp_path):
+    learner, hits = Learner(AGENT, SEES, CHOICE, engine="c"), 0
+
+    def handle(number, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, handle)
+    rng = np.random.default_rng(0)
+    try:
+        while hits < 100:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, 2e-3))
+                while True:
+                    learner.act(np.ones(3))
+                    learner.learn(1.0, np.ones(3))
+            except KeyboardInterrupt:
+                hits += 1
+            state = learner.state
+            assert int(state.step) == learner.step
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    learner.save(tmp_path / "x")
+    assert Learner.load(tmp_path / "x", engine="c").step == learner.step > hits
 
 
 @needs_compiler
@@ -70,7 +132,7 @@ def test_a_learner_goes_to_c_and_comes_back(tmp_path, monkeypatch, capsys):
     main(["import", "bytes", "--learner", "device", "--out", "after.rillax"])
     after = Learner.load("after.rillax")
     assert relative(flatten(after.state), flatten(learner.state))[0] == 0
-    assert (after.step, after.acted) == (30, True)
+    assert (after.step, after.acted) == (30, False)
     assert live(after, 10) == live(learner, 10)
 
     damaged = bytearray(Path("bytes").read_bytes())
@@ -88,6 +150,10 @@ def test_a_learner_goes_to_c_and_comes_back(tmp_path, monkeypatch, capsys):
         (StreamAC(network=Architecture(cell=GRU(4))), "the cell GRU"),
         (StreamAC(network=Architecture(cell=RTU(4, gradient="tbptt"))), "gradient='tbptt'"),
         (StreamAC(network=Architecture(update_every=2)), "update_every=2"),
+        (StreamQ(), "the agent StreamQ"),
+        (StreamAC(network=Architecture(cell=MinGRU(4))), "the cell MinGRU"),
+        (StreamAC(critic=Intentional()), "the rule Intentional"),
+        (StreamAC(state_deviation=True), "StreamAC\\(state_deviation=True\\)"),
         (QRC(q=SGD(clip=1.0)), "SGD\\(clip=1.0\\)"),
         (QRC(clip_gradients=1.0), "clip_gradients=1.0"),
     ],
