@@ -12,7 +12,7 @@ from rillax.cli.flags import Int
 from rillax.cli.terminal import parse, say
 from rillax.experiments.checkpoints import CHECKPOINT, Checkpoints
 from rillax.experiments.results import Bins
-from rillax.experiments.training import make_run_loop, read_config
+from rillax.experiments.training import digest, make_run_loop, read_config
 from rillax.loops import Learner
 from rillax.utils import checkpoint, machine
 from rillax.utils.files import OutputError
@@ -77,7 +77,7 @@ def learner_of(path: Path, seed: int | None, fresh: bool, trust: bool) -> Learne
             f"{path} has no {CHECKPOINT} to go on from; --fresh starts from its settings alone"
         )
     loop = make_run_loop(run)
-    Checkpoints(path, run.seeds, every=0.0).read(loop, Bins(run.frames))
+    Checkpoints(path, run.seeds, 0.0, digest(run)).read(loop, Bins(run.frames))
     at = run.seed_numbers.index(chosen)
     learner.go_on(jax.tree.map(lambda leaf: leaf[at], loop.agent_state()))
     return learner

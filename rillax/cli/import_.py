@@ -42,11 +42,11 @@ def imported(saved: Path, directory: Path, trust: bool = False) -> Learner:
         ) from error
     meta = export.described(directory)
     try:
-        agent, *spaces = described(meta, trust=trust)
-        learner = Learner(agent, *spaces, on_bad_input=meta["on_bad_input"])
+        agent, observed, acts = described(meta, trust=trust)
+        learner = Learner(agent, observed, acts, on_bad_input=meta["on_bad_input"])
     except Exception as error:  # a file from a stranger may raise anything
         raise checkpoint.CheckpointError(f"{directory} cannot be used: {error}") from error
     like = checkpoint.flatten(learner.state)
-    arrays, acted = export.read(content, learner.agent, *spaces, like, str(saved))
+    arrays, acted = export.read(content, agent, observed, acts, like, str(saved))
     learner.go_on(checkpoint.unflatten(learner.state, arrays, str(saved)), acted)
     return learner

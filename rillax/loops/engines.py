@@ -6,6 +6,7 @@ its place: no Python comes between, so nothing can be interrupted.
 """
 
 from collections import deque
+from collections.abc import Iterable
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import jax
@@ -170,6 +171,7 @@ class CEngine:
     def act(self, held: Place, beside: Any, observation: np.ndarray) -> None:
         seen = self._numbers(observation)
         inputs: list[tuple[Any, ...]] = [(self._c.address,), (seen.ctypes.data,)]
+        results: Iterable[Any]
         if self._discrete:
             results = zip(map(self._c.functions["act"], *inputs), strict=False)
         else:

@@ -16,7 +16,7 @@ from tests.export.combinations import (
 )
 
 pytestmark = needs_compiler
-SINGLE, DOUBLE = 1e-4, 1e-9
+SINGLE, DOUBLE = 5e-4, 1e-9
 """How far the two may be apart, as ``relative`` measures it."""
 
 

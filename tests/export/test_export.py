@@ -12,6 +12,7 @@ from gymnasium.spaces import Box, Discrete
 from rillax import Learner
 from rillax.agents import PPO, QRC, StreamAC, StreamQ
 from rillax.cells import GRU, RTU, MinGRU
+from rillax.cli.export import learner_of
 from rillax.cli.main import main
 from rillax.export import NoCompiler, source
 from rillax.loops import BadInput
@@ -141,6 +142,16 @@ def test_a_learner_goes_to_c_and_comes_back(tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit):
         main(["import", "bytes", "--learner", "device", "--out", "after.rillax"])
     assert "damaged" in capsys.readouterr().err
+
+
+def test_a_run_is_exported_where_it_stands(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    small = ["--seeds", "1", "--width", "5", "--units", "4"]
+    main(["train", "--frames", "200", "--out", "run", *small])
+    learner = learner_of(Path("run"), None, fresh=False, trust=False)
+    assert (learner.step, learner.acted) == (200, False)
+    main(["export", "run", "--out", "device"])
+    assert Path("device/learner.c").exists()
 
 
 @pytest.mark.parametrize(
