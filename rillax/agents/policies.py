@@ -21,6 +21,10 @@ class Softmax(NamedTuple):
     def sample(self, key: PRNGKeyArray) -> Int[Array, ""]:
         return jax.random.categorical(key, self.logits).astype(jnp.int32)
 
+    def mode(self) -> Int[Array, ""]:
+        """The likeliest action."""
+        return jnp.argmax(self.logits).astype(jnp.int32)
+
     def log_probability(self, action: Int[Array, ""]) -> Float[Array, ""]:
         return pick(jax.nn.log_softmax(self.logits), action)
 
@@ -38,6 +42,10 @@ class Gaussian(NamedTuple):
     def sample(self, key: PRNGKeyArray) -> Float[Array, " actions"]:
         noise = jax.random.normal(key, self.mean.shape, self.mean.dtype)
         return self.mean + jnp.exp(self.log_deviation) * noise
+
+    def mode(self) -> Float[Array, " actions"]:
+        """The likeliest action."""
+        return self.mean
 
     def log_probability(self, action: Float[Array, " actions"]) -> Float[Array, ""]:
         standard = (action - self.mean) * jnp.exp(-self.log_deviation)

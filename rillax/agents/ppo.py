@@ -235,9 +235,13 @@ class PPO:
     # Playing.
 
     def act(
-        self, state: PPOState, observation: Array, seen: Bool[Array, " N"] | None = None
+        self,
+        state: PPOState,
+        observation: Array,
+        seen: Bool[Array, " N"] | None = None,
+        explore: bool = True,
     ) -> tuple[PPOState, Array]:
-        """Take in N observations, move the memories, and sample N actions.
+        """Take in N observations, move the memories, and sample N actions, or take the likeliest.
 
         Where an observation was not ``seen``, memory stays and the last action is repeated.
         """
@@ -251,7 +255,8 @@ class PPO:
             now = _move(state.actor, state.critic, now, o, fresh, seen)
             out = read(state.actor, now.actor)
             policy = make_policy(out, state.log_deviation, self.state_deviation)
-            action = jnp.where(seen, policy.sample(key), last)
+            chosen = policy.sample(key) if explore else policy.mode()
+            action = jnp.where(seen, chosen, last)
             value = read(state.critic, now.critic)[0]
             return now, action, policy.log_probability(action), value, policy.entropy()
 

@@ -146,16 +146,19 @@ class QRC:
             step=jnp.int32(0),
         )
 
-    def act(self, state: QRCState, observation: Array) -> tuple[QRCState, Int[Array, ""]]:
-        """Take in o_t, move both memories, and choose a_t epsilon-greedily."""
+    def act(
+        self, state: QRCState, observation: Array, explore: bool = True
+    ) -> tuple[QRCState, Int[Array, ""]]:
+        """Take in o_t, move both memories, and choose a_t epsilon-greedily, or greedily."""
         key, key_action = jax.random.split(state.key)
         seen, observations = self._observe(state, observation, state.added)
         q, h = (advance(stream, seen, state.fresh) for stream in (state.q, state.h))
         values = q.network(seen, q.previous, q.memory)
-        explore, which = jax.random.uniform(key_action, (2,))
+        whether, which = jax.random.uniform(key_action, (2,))
         random = jnp.int32(which * values.size)
         greedy = jnp.argmax(values).astype(jnp.int32)
-        action = jnp.where(explore < self.epsilon(state.step), random, greedy)
+        epsilon = self.epsilon(state.step) if explore else 0.0
+        action = jnp.where(whether < epsilon, random, greedy)
         state = state._replace(
             q=q,
             h=h,
@@ -231,6 +234,13 @@ class QRC:
             step=jnp.where(learned, next_until_last(state.step), state.step),
         )
         return state, {"td_error": td_error, "value": q, "epsilon": self.epsilon(state.step)}
+
+    def watch(self, state: QRCState, reward: Array, done: Array) -> QRCState:
+        """Let a transition go by unlearned, and see what came of the last action all the same."""
+        scale = state.rewards, reward, self.discount, done, self.normalise_rewards, self._limits()
+        scaled, _ = normalisation.scale_reward(*scale)
+        added = senses.of(state.added, state.action, scaled, self.previous_reward)
+        return self.skip(state._replace(added=added), done)
 
     def skip(self, state: QRCState, done: Array) -> QRCState:
         """Let a transition go by unlearned; memory is kept, unless the episode ended with it."""

@@ -134,15 +134,17 @@ class StreamAC:
             step=jnp.int32(0),
         )
 
-    def act(self, state: StreamACState, observation: Array) -> tuple[StreamACState, Array]:
-        """Take in o_t, move both memories, and sample a_t."""
+    def act(
+        self, state: StreamACState, observation: Array, explore: bool = True
+    ) -> tuple[StreamACState, Array]:
+        """Take in o_t, move both memories, and sample a_t, or take the likeliest."""
         key, key_action = jax.random.split(state.key)
         seen, observations = self._observe(state, observation, state.added)
         actor = advance(state.actor, seen, state.fresh)
         critic = advance(state.critic, seen, state.fresh)
         out = actor.network(seen, actor.previous, actor.memory)
         policy = make_policy(out, state.log_deviation, self.state_deviation)
-        action = policy.sample(key_action)
+        action = policy.sample(key_action) if explore else policy.mode()
         state = state._replace(
             actor=actor,
             critic=critic,
@@ -222,6 +224,13 @@ class StreamAC:
             step=jnp.where(learned, next_until_last(state.step), state.step),
         )
         return state, metrics
+
+    def watch(self, state: StreamACState, reward: Array, done: Array) -> StreamACState:
+        """Let a transition go by unlearned, and see what came of the last action all the same."""
+        scale = state.rewards, reward, self.discount, done, self.normalise_rewards, self._limits()
+        scaled, _ = normalisation.scale_reward(*scale)
+        added = senses.of(state.added, self._taken(state), scaled, self.previous_reward)
+        return self.skip(state._replace(added=added), done)
 
     def skip(self, state: StreamACState, done: Array) -> StreamACState:
         """Let a transition go by unlearned; memory is kept, unless the episode ended with it."""

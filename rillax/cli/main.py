@@ -15,6 +15,7 @@ from rillax.utils.names import choose
 
 COMMANDS = {
     "train": ("rillax.cli.train", "train an agent and write down what it learned"),
+    "evaluate": ("rillax.cli.evaluate", "play a trained run without learning"),
     "compare": ("rillax.cli.compare", "draw several runs in one picture"),
     "demo": ("rillax.cli.demo", "see three kinds of memory learn, in a few minutes"),
     "export": ("rillax.cli.export", "write a learner as C, to learn where there is no Python"),

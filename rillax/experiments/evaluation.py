@@ -1,0 +1,169 @@
+"""A trained run, played without learning: what each of its seeds earns, episode by episode."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from rillax import envs, spaces
+from rillax.agents.frozen import Frozen, can_be_greedy
+from rillax.experiments.checkpoints import CHECKPOINT, Checkpoints
+from rillax.experiments.description import Run
+from rillax.experiments.results import Bins, number
+from rillax.experiments.training import digest, make_run_loop, read_config
+from rillax.loops import inputs
+from rillax.utils.files import OutputError
+
+Show = Callable[[Any], None]
+"""Called with a picture of the environment after each step."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one seed earned: a number for each episode."""
+
+    seed: int
+    returns: np.ndarray
+    lengths: np.ndarray
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.returns))
+
+    @property
+    def deviation(self) -> float:
+        """Of the returns over episodes; zero for a single one."""
+        return float(np.std(self.returns, ddof=min(1, len(self.returns) - 1)))
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "seed": self.seed,
+            "mean_return": number(self.mean),
+            "deviation": number(self.deviation),
+            "returns": [number(value) for value in self.returns],
+            "lengths": [int(value) for value in self.lengths],
+        }
+
+
+def trained(out: Path, trust: bool = False) -> tuple[Run, Any]:
+    """A run on disk and the state of its agent; arrays have a leading axis over seeds."""
+    run, options = read_config(out, trust)
+    if not (out / CHECKPOINT).exists():
+        raise OutputError(f"{out} has no {CHECKPOINT}, so there is no agent to load")
+    loop = make_run_loop(run)
+    checkpoints = Checkpoints(out, run.seeds, options.checkpoint_seconds, digest(run))
+    checkpoints.read(loop, Bins(run.frames))
+    return run, loop.agent_state()
+
+
+def of_seed(states: Any, i: int | slice) -> Any:
+    """The state of one seed, or of several."""
+    return jax.tree.map(lambda leaf: leaf[i], states)
+
+
+def evaluate(
+    run: Run,
+    states: Any,
+    episodes: int,
+    *,
+    explore: bool = False,
+    seed: int = 0,
+    show: Show | None = None,
+) -> list[Evaluation]:
+    """Each seed of a run for some episodes, as it is; nothing is learned.
+
+    ``seed`` is for the environments: the same one gives the same episodes. With ``show`` the
+    environment is asked to render, which Gymnasium's can.
+    """
+    if episodes < 1:
+        raise ValueError(f"episodes must be at least 1, got {episodes}")
+    if not explore and not can_be_greedy(run.agent):
+        raise ValueError(
+            f"{type(run.agent).__name__}.act has no argument explore, so it cannot be greedy: "
+            "evaluate it as it was trained (--explore)"
+        )
+    frozen = Frozen(run.agent, explore)
+    env = envs.make(run.env, **run.env_settings)
+    if envs.is_jax(env):
+        if show is not None:
+            raise ValueError(f"{run.env} runs in JAX and has no pictures: leave out --video")
+        play: Any = partial(_play_in_jax, frozen, env)
+    else:
+        play = _HostPlayer(frozen, env if show is None else _with_pictures(run), show)
+    results = []
+    for i, number_of_seed in enumerate(run.seed_numbers):
+        state, earned = of_seed(states, i), []
+        for episode in range(episodes):
+            state, *ended = play(state, seed * episodes + episode)
+            earned.append([float(value) for value in ended])
+        returns, lengths = np.array(earned).T
+        results.append(Evaluation(number_of_seed, returns, lengths.astype(int)))
+    return results
+
+
+def _with_pictures(run: Run) -> Any:
+    pictures: dict[str, Any] = {**run.env_settings, "render_mode": "rgb_array"}
+    try:
+        return envs.make(run.env, **pictures)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{run.env} cannot be rendered: {error}") from error
+
+
+def _play_in_jax(frozen: Frozen, env: Any, state: Any, seed: int) -> tuple[Any, Any, Any]:
+    return _episode(frozen, env, state, jax.random.key(seed))
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _episode(frozen: Frozen, env: Any, state: Any, key: Any) -> tuple[Any, Any, Any]:
+    """One episode in a JAX environment: the state after it, its return and its length."""
+    params = env.default_params
+    key, key_reset = jax.random.split(key)
+    observation, environment = env.reset_env(key_reset, params)
+
+    def step(carry: tuple[Any, ...]) -> tuple[Any, ...]:
+        state, environment, observation, key, earned, length, _ = carry
+        key, key_step = jax.random.split(key)
+        state, action = frozen.act(state, observation)
+        _, after, reward, terminated, truncated, info = env.step(
+            key_step, environment, action, params
+        )
+        reached, over = info["final_observation"], jnp.logical_or(terminated, truncated)
+        state = frozen.watch(state, reward, reached, over)
+        return state, after, reached, key, earned + reward, length + 1, over
+
+    start = (frozen.begin(state), environment, observation, key)
+    begun = (*start, jnp.zeros(()), jnp.int32(0), jnp.bool_(False))
+    state, *_, earned, length, _ = jax.lax.while_loop(lambda carry: ~carry[-1], step, begun)
+    return state, earned, length
+
+
+class _HostPlayer:
+    """Plays in one of Gymnasium's environments."""
+
+    def __init__(self, frozen: Frozen, env: Any, show: Show | None):
+        self.frozen, self.env, self.show = frozen, env, show
+        self._act, self._watch = jax.jit(frozen.act), jax.jit(frozen.watch)
+        self._first = 0
+        if spaces.is_discrete(env.action_space):
+            self._first = inputs.first(env.action_space)
+
+    def __call__(self, state: Any, seed: int) -> tuple[Any, float, int]:
+        state, earned, length, over = self.frozen.begin(state), 0.0, 0, False
+        observation, _ = self.env.reset(seed=seed)
+        seen = inputs.as_observation(observation, self.env.observation_space)
+        while not over:
+            state, action = self._act(state, seen)
+            taken = np.asarray(action) + self._first
+            observation, reward, terminated, truncated, _ = self.env.step(taken)
+            seen = inputs.as_observation(observation, self.env.observation_space)
+            over = bool(terminated or truncated)
+            state = self._watch(state, np.float32(reward), seen, over)
+            earned, length = earned + float(reward), length + 1
+            if self.show is not None:
+                self.show(self.env.render())
+        return state, earned, length
