@@ -25,7 +25,7 @@ from rillax.cells.transport import Correction
 from rillax.layers import ACTIVATIONS, Activation
 from rillax.utils.names import choose
 
-_LOG_RANGE = -30.0, 10.0
+LOG_RANGE = -30.0, 10.0
 """Of nu_log and theta_log; beyond, they have run away, and the recurrence should stay finite."""
 
 
@@ -53,7 +53,7 @@ class Polar(NamedTuple):
 def _polar(nu_log: Array, theta_log: Array, gain: bool) -> Polar:
     @once
     def polar(nu_log: Array, theta_log: Array) -> Polar:
-        nu, omega = (jnp.exp(jnp.clip(log, *_LOG_RANGE)) for log in (nu_log, theta_log))
+        nu, omega = (jnp.exp(jnp.clip(log, *LOG_RANGE)) for log in (nu_log, theta_log))
         # 1 - r first: next to r = 1, 1 - exp(-nu) would be all cancellation.
         loss = -jnp.expm1(-nu)
         gamma = jnp.sqrt(loss * (2 - loss)) if gain else jnp.ones_like(nu)

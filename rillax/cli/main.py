@@ -18,6 +18,8 @@ COMMANDS = {
     "evaluate": ("rillax.cli.evaluate", "play a trained run without learning"),
     "compare": ("rillax.cli.compare", "draw several runs in one picture"),
     "demo": ("rillax.cli.demo", "see three kinds of memory learn, in a few minutes"),
+    "export": ("rillax.cli.export", "write a learner as C, to learn where there is no Python"),
+    "import": ("rillax.cli.import_", "take back what a learner in C has saved"),
     "envs": ("rillax.cli.envs", "list the environments"),
     "agents": ("rillax.cli.agents", "list the agents"),
     "reproduce": ("rillax.cli.reproduce", "run the experiments of the paper"),

@@ -3,7 +3,7 @@
 A step uses up the state before it: its memory is what the new one is written into. So between a
 step and the moment that its result is kept, nothing may come: no Ctrl-C, no other thread. All that
 a learner is stands in one place, ``_held``, and is exchanged in a single operation of the
-interpreter (``_move``). Whatever interrupts it, it is in the state before the step, or after it.
+interpreter (``engines``). Whatever interrupts it, it is in the state before the step, or after it.
 """
 
 import os
@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
-from rillax import agents, spaces
-from rillax._jax.kernels import Program, one_kernel
+from rillax import spaces
+from rillax.export import NoCompiler
 from rillax.loops import inputs
+from rillax.loops.engines import EngineName, Place, Result, make_engine
 from rillax.loops.inputs import (
     BadInput,
     OnBadInput,
@@ -29,7 +29,6 @@ from rillax.loops.inputs import (
     what_is_wrong,
 )
 from rillax.loops.interface import require_steps
-from rillax.loops.packing import Packing
 from rillax.utils import checkpoint, settings
 from rillax.utils.checkpoint import CheckpointError
 
@@ -75,17 +74,17 @@ class _Beside(NamedTuple):
 class _Held(NamedTuple):
     """All that a learner is."""
 
-    result: tuple[list[jax.Array], Any]
-    """What the last compiled function gave: the packed state, and an action or metrics."""
+    result: Result
+    """What the engine gave last: of the state, and at the end an action or metrics."""
     beside: _Beside
 
     @property
     def action(self) -> Any:
-        return self.result[1] if self.beside.last == ACTED else self.beside.action
+        return self.result[-1] if self.beside.last == ACTED else self.beside.action
 
     @property
     def metrics(self) -> Any:
-        return self.result[1] if self.beside.last == LEARNED else self.beside.metrics
+        return self.result[-1] if self.beside.last == LEARNED else self.beside.metrics
 
     def after(self, last: str, **changes: Any) -> _Beside:
         """What is beside the state after one more call."""
@@ -119,6 +118,8 @@ class Learner:
 
     After an interrupt (Ctrl-C) in any call, the learner is in the state before that step or after
     it. Several threads may use one; ``save`` in one waits for a step in another.
+
+    ``engine="c"`` takes the steps in C, compiled on this machine (docs/device.md).
     """
 
     def __init__(
@@ -128,6 +129,7 @@ class Learner:
         action_space: Any,
         seed: int = 0,
         on_bad_input: OnBadInput = "raise",
+        engine: EngineName = "jax",
     ):
         inputs.check_policy(on_bad_input)
         require_steps(agent, "a Learner needs a streaming agent such as StreamAC")
@@ -138,85 +140,30 @@ class Learner:
         state = jax.jit(lambda key: agent.init(key, observation_space, action_space))(
             jax.random.key(seed)
         )
-        self._packing = Packing(state)
-        self._held: deque[tuple[Any, _Beside]] = deque(maxlen=1)
+        self._engine = make_engine(engine, agent, observation_space, action_space, state)
+        self._held: Place = deque(maxlen=1)
         """What ``_Held`` describes, as a plain tuple."""
-        self._hold(self._packing.pack(state), _Beside())
+        self._held.append((self._engine.start(state, acted=False), _Beside()))
         self._lock, self._fork = threading.RLock(), _forks
-        self._names: list[str] = []
-        """Of the metrics."""
-        self._act = self._compiled(agent.act)
-        self._learn = self._compiled(self._learn_or_refuse)
-        self._skip = self._compiled(lambda state, done: (self._skipped(state, done), None))
-        self._warm: set[int] = set()
-        """The programs that have been called."""
-
-    def _compiled(self, function: Any) -> Program:
-        """A function of a state and some inputs, compiled for packed states; the old is donated."""
-        packing = self._packing
-
-        def packed(arrays: list[jax.Array], *inputs: Any) -> tuple[list[jax.Array], Any]:
-            state, out = function(packing.unpack(arrays), *inputs)
-            return packing.pack(state), out
-
-        forms = [one_kernel(packed), packed] if agents.one_kernel(self.agent) else [packed]
-        return Program(*forms, donate=(0,))
-
-    def _learn_or_refuse(self, state: Any, *transition: Any) -> tuple[Any, jax.Array]:
-        """The agent's ``learn``, and its metrics in one array, the last of which is refusal."""
-        after, metrics = self.agent.learn(state, *transition)
-        self._names = list(metrics)
-        numbers = jnp.stack([jnp.asarray(value, float) for value in metrics.values()])
-        refused = ~jnp.all(jnp.isfinite(numbers))
-        if not agents.one_kernel(self.agent):  # ours refuse by themselves, and at no cost
-            leaves = [leaf for leaf in jax.tree.leaves(after) if _is_number(leaf)]
-            whole = jnp.all(jnp.stack([~jnp.isnan(leaf).any() for leaf in leaves]))
-            refused |= ~whole
-            kept = self._skipped(state, transition[-2] | transition[-1])
-            after = jax.tree.map(lambda new, old: jnp.where(refused, old, new), after, kept)
-        return after, jnp.append(numbers, refused.astype(float))
-
-    def _skipped(self, state: Any, done: Any) -> Any:
-        """The state after a transition that is not learned from."""
-        skip = getattr(self.agent, "skip", None)
-        return state if skip is None else skip(state, done)
 
     # What it is.
-
-    def _hold(self, packed: list[jax.Array], beside: _Beside) -> None:
-        self._held.append(((packed, None), beside))
 
     def _now(self) -> _Held:
         return _Held(*self._held[0])
 
-    def _move(self, program: Program, beside: _Beside, *inputs: Any) -> None:
-        """Let a program make the next state of this one, and hold it.
-
-        The iterators run in C, from the call to the new state in its place: no Python comes
-        between, so nothing can be interrupted. The first call of a program compiles it, in Python,
-        and so is given a copy to use up.
-        """
+    def _require_same_process(self) -> None:
         if self._fork != _forks:
             raise RuntimeError(
                 "this learner was made before the process was forked, and JAX's threads are not in "
                 "the child: save it and Learner.load it in a process that was started by "
                 "multiprocessing.get_context('spawn')"
             )
-        packed = self._held[0][0][0]
-        if id(program) in self._warm:
-            results = map(program.compiled, (packed,), *((value,) for value in inputs))
-            self._held.extend(zip(results, (beside,), strict=False))
-            return
-        result = jax.block_until_ready(program([array.copy() for array in packed], *inputs))
-        self._held.append((result, beside))
-        self._warm.add(id(program))
 
     @property
     def state(self) -> Any:
         """The agent's state, as a tree."""
         with self._lock:
-            packed = [array.copy() for array in self._held[0][0][0]]
-        return self._packing.unpack(packed)
+            return self._engine.state(self._held[0][0])
 
     @property
     def step(self) -> int:
@@ -233,7 +180,10 @@ class Learner:
         """What the last ``learn`` measured, and how many transitions have been skipped so far."""
         held = self._now()
         values = [] if held.metrics is None else np.asarray(held.metrics).tolist()
-        return {**dict(zip(self._names, values, strict=False)), "skipped": float(self.skipped)}
+        return {
+            **dict(zip(self._engine.names, values, strict=False)),
+            "skipped": float(self.skipped),
+        }
 
     # What it does.
 
@@ -245,9 +195,10 @@ class Learner:
             if wrong is not None:
                 self._refuse(wrong)
                 held = self._now()
-                self._hold(held.result[0], held.after(DROPPED))
+                self._held.append(((*held.result[:-1], None), held.after(DROPPED)))
             else:
-                self._move(self._act, self._now().after(ACTED), array)
+                self._require_same_process()
+                self._engine.act(self._held, self._now().after(ACTED), array)
             action = self._now().action
         return self._neutral() if action is None else self._for_environment(action)
 
@@ -267,15 +218,17 @@ class Learner:
             self._require_action()
             if wrong is not None:
                 self._refuse(wrong)
+            self._require_same_process()
             held = self._now()
             step, skipped = held.beside.step + 1, held.beside.skipped
             if wrong is not None or held.beside.last == DROPPED:
                 beside = held.after(SKIPPED, step=step, skipped=skipped + 1)
-                self._move(self._skip, beside, any(ends))
+                self._engine.skip(self._held, beside, any(ends))
                 return
-            self._move(self._learn, held.after(LEARNED, step=step), number, array, *ends)
+            beside = held.after(LEARNED, step=step)
+            self._engine.learn(self._held, beside, number, array, *ends)
             result, beside = self._held[0]
-            if np.asarray(result[1])[-1]:
+            if self._engine.refused(result):
                 self._held.append((result, beside._replace(skipped=skipped + 1)))
                 inputs.refuse(self.on_bad_input, _not_finite(step), NotFinite)
 
@@ -313,14 +266,19 @@ class Learner:
     def save(self, path: str | Path) -> None:
         """Write the whole learner into one file, atomically."""
         with self._lock:
-            held, state = self._now(), self.state
+            meta, state = self.describe(), self.state
         arrays = checkpoint.flatten(state)
         if (name := _not_a_number(arrays)) is not None:
             raise CheckpointError(
                 f"the learner was not saved to {path}: {name} is not finite; load an earlier file"
             )
+        checkpoint.save(path, arrays, meta)
+
+    def describe(self) -> dict[str, Any]:
+        """Everything about the learner but the arrays of its state, as JSON can hold it."""
+        held = self._now()
         action = None if held.action is None else np.asarray(held.action).tolist()
-        meta = {
+        return {
             "kind": "learner",
             "agent": settings.to_json(self.agent),
             "observation_space": spaces.describe(self.observation_space),
@@ -331,10 +289,15 @@ class Learner:
             "last": held.beside.last,
             "action": action,
         }
-        checkpoint.save(path, arrays, meta)
 
     @classmethod
-    def load(cls, path: str | Path, agent: Any = None, trust: bool = False) -> Self:
+    def load(
+        cls,
+        path: str | Path,
+        agent: Any = None,
+        trust: bool = False,
+        engine: EngineName = "jax",
+    ) -> Self:
         """The learner as it was saved, to the bit.
 
         Code is not in the file. An agent, cell or rule of your own is taken from the module it was
@@ -347,8 +310,8 @@ class Learner:
         if (name := _not_a_number(arrays)) is not None:
             raise CheckpointError(f"{path} cannot be used: {name} in it is not finite")
         try:
-            return cls._from(path, arrays, meta, agent, trust)
-        except CheckpointError:
+            return cls._from(path, arrays, meta, agent, trust, engine)
+        except (CheckpointError, NoCompiler):
             raise
         except settings.Untrusted as error:
             raise UntrustedFile(f"{path} cannot be used: {error}") from error
@@ -356,19 +319,53 @@ class Learner:
             raise CheckpointError(f"{path} cannot be used: {error}") from error
 
     @classmethod
-    def _from(cls, path: Any, arrays: Any, meta: Mapping[str, Any], agent: Any, trust: bool) -> Any:
+    def _from(
+        cls,
+        path: Any,
+        arrays: Any,
+        meta: Mapping[str, Any],
+        agent: Any,
+        trust: bool,
+        engine: EngineName,
+    ) -> Any:
         """The learner that a file describes. Nothing is built before its arrays are seen to fit."""
-        if agent is None:
-            agent = settings.from_json(meta["agent"], trust)
-            settings.check_numbers(agent)
-        observed, acted = (spaces.rebuild(meta[f"{n}_space"]) for n in ("observation", "action"))
+        agent, observed, acted = described(meta, agent, trust)
         shapes = jax.eval_shape(lambda key: agent.init(key, observed, acted), jax.random.key(0))
         state = checkpoint.unflatten(shapes, arrays, str(path))
         beside = _beside(meta, acted)
-        learner = cls(agent, observed, acted, on_bad_input=meta["on_bad_input"])
-        out = beside.action if beside.last == ACTED else None
-        learner._held.append(((learner._packing.pack(state), out), beside))
+        learner = cls(agent, observed, acted, on_bad_input=meta["on_bad_input"], engine=engine)
+        learner._go_on(state, beside)
         return learner
+
+    def _go_on(self, state: Any, beside: _Beside) -> None:
+        acted = beside.last == ACTED
+        with self._lock:
+            result = self._engine.start(state, acted, beside.action if acted else None)
+            self._held.append((result, beside))
+
+    def go_on(self, state: Any, acted: bool = False) -> None:
+        """Go on from a state of the agent; ``acted``: it has an action to learn about."""
+        step, action = int(state.step), None
+        if acted or step:
+            action = np.asarray(state.action)
+            if not spaces.is_discrete(self.action_space):
+                bounds = spaces.action_bounds(self.action_space)
+                action = np.clip(action.reshape(self.action_space.shape), *map(np.asarray, bounds))
+        last = ACTED if acted else LEARNED if step else NEW
+        self._go_on(state, _Beside(step + self.skipped, self.skipped, last, action))
+
+    @property
+    def acted(self) -> bool:
+        """Whether there is an action to learn about."""
+        return self._held[0][1].last == ACTED
+
+
+def described(meta: Mapping[str, Any], agent: Any = None, trust: bool = False) -> Any:
+    """The agent and the spaces of what ``Learner.describe`` described."""
+    if agent is None:
+        agent = settings.from_json(meta["agent"], trust)
+        settings.check_numbers(agent)
+    return agent, *(spaces.rebuild(meta[f"{n}_space"]) for n in ("observation", "action"))
 
 
 def _beside(meta: Mapping[str, Any], action_space: Any) -> _Beside:
@@ -390,10 +387,6 @@ def _not_finite(step: int) -> str:
         "not finite, so it was skipped; either an input is far too large, or the agent is "
         "diverging and needs a smaller step size (on_bad_input='skip' only counts such transitions)"
     )
-
-
-def _is_number(leaf: Any) -> bool:
-    return jnp.issubdtype(leaf.dtype, jnp.inexact)
 
 
 def _not_a_number(arrays: Mapping[str, np.ndarray]) -> str | None:

@@ -25,7 +25,7 @@ from rillax.updates.sums import sum_of
 from rillax.updates.traces import eligibility_trace, refused
 from rillax.utils.counts import next_until_last
 
-_LARGEST_SQUARE = 1e36
+LARGEST_SQUARE = 1e36
 """A second moment stays finite, as one that is not would stay so for ever."""
 
 
@@ -78,7 +78,7 @@ def scale_by_adaptive_obgd(
         steps = jnp.where(learns, next_until_last(state.steps), state.steps)
 
         def average(v: Array, z: Array) -> Array:
-            square = jnp.minimum(jnp.square(td_error * z), _LARGEST_SQUARE)
+            square = jnp.minimum(jnp.square(td_error * z), LARGEST_SQUARE)
             return jnp.where(learns, beta * v + (1 - beta) * square, v)
 
         moment = jax.tree.map(average, state.moment, trace)

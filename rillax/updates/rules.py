@@ -28,7 +28,7 @@ from rillax.updates.traces import eligibility_trace, refused
 from rillax.utils.names import choose
 
 Transformation: TypeAlias = optax.GradientTransformationExtraArgs
-_LARGEST_STEP = 1e12
+LARGEST_STEP = 1e12
 
 
 class Rule(Protocol):
@@ -78,11 +78,11 @@ class SGD:
             direction = clip_by_norm(direction, self.clip)
         # Where the TD error is NaN, so is the direction. And however far a network has run away,
         # its next step leaves it finite, but so large that the TD error after it is refused.
-        most = refused(td_error, jnp.asarray(_LARGEST_STEP))
+        most = refused(td_error, jnp.asarray(LARGEST_STEP))
 
         def step(d: Array) -> Array:
             by = self.step_size * d
-            return jnp.where(jnp.abs(by) < _LARGEST_STEP, by, most)
+            return jnp.where(jnp.abs(by) < LARGEST_STEP, by, most)
 
         return jax.tree.map(step, direction)
 

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int
 
 LAST = 2**31 - 1
 """Where a counter stops that is for a schedule: by then every schedule is over."""
-_WORD = 2**30
+WORD = 2**30
 
 
 def next_until_last(count: Int[Array, ""]) -> Int[Array, ""]:
@@ -37,16 +37,16 @@ def nothing() -> Count:
 def one_more(count: Count) -> Count:
     """The next number.
 
-    >>> float(as_float(one_more(Count(jnp.int32(4), jnp.int32(_WORD - 1))))) == 5 * _WORD
+    >>> float(as_float(one_more(Count(jnp.int32(4), jnp.int32(WORD - 1))))) == 5 * WORD
     True
     """
     low = count.low + 1
-    full = low >= _WORD
+    full = low >= WORD
     return Count(count.high + full, jnp.where(full, 0, low))
 
 
 def as_float(count: Count) -> Float[Array, ""]:
-    return count.high.astype(float) * _WORD + count.low
+    return count.high.astype(float) * WORD + count.low
 
 
 def add(high: Array, low: Array, x: Array) -> tuple[Array, Array]:

@@ -73,7 +73,7 @@ def keep_compilations() -> Path | None:
         return Path(chosen)
     if not setting("jax_enable_compilation_cache", True):
         return None
-    place = platformdirs.user_cache_path("rillax") / "compiled" / _kind_of_processor()
+    place = platformdirs.user_cache_path("rillax") / "compiled" / kind_of_processor()
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError:
@@ -108,7 +108,7 @@ def repair_cache(place: Path) -> None:
     warnings.filterwarnings("always", message=".*reading persistent compilation cache entry")
 
 
-def _kind_of_processor() -> str:
+def kind_of_processor() -> str:
     """A name for what programs are compiled for: a home directory may be shared by several."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()

@@ -1,0 +1,83 @@
+"""``rillax export``: a learner as C, to learn where there is no Python."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import jax
+import tyro
+
+from rillax import envs, export
+from rillax.cli.flags import Int
+from rillax.cli.terminal import parse, say
+from rillax.experiments.checkpoints import CHECKPOINT, Checkpoints
+from rillax.experiments.results import Bins
+from rillax.experiments.training import digest, make_run_loop, read_config
+from rillax.loops import Learner
+from rillax.utils import checkpoint, machine
+from rillax.utils.files import OutputError
+
+
+@dataclass(frozen=True)
+class Export:
+    """Write a learner as one C file that goes on learning where it stands.
+
+    RUN is the directory of a run, or a file that Learner.save wrote. Writes learner.h, learner.c
+    and learner.json, which rillax import needs, into the directory --out.
+    """
+
+    run: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
+    target: Literal["c"] = "c"
+    """The language."""
+    out: Path = Path("learner")
+    """Directory for what is written."""
+    seed: Int | None = None
+    """Which seed of a run; the first if not given."""
+    fresh: bool = False
+    """Start as a new learner would, with the settings of the run alone."""
+    trust: bool = False
+    """Import code that the run names: an agent, cell or rule that is not rillax's."""
+
+
+def main(argv: list[str]) -> None:
+    flags = parse(Export, argv, "rillax export")
+    machine.keep_compilations()
+    learner = learner_of(flags.run, flags.seed, flags.fresh, flags.trust)
+    paths = export.write(
+        flags.out,
+        learner.agent,
+        learner.observation_space,
+        learner.action_space,
+        checkpoint.flatten(learner.state),
+        learner.describe(),
+        acted=learner.acted,
+    )
+    say(*map(str, paths))
+
+
+def learner_of(path: Path, seed: int | None, fresh: bool, trust: bool) -> Learner:
+    """The learner in a file of Learner.save's, or one seed of a run."""
+    if not path.is_dir():
+        learner = Learner.load(path, trust=trust)
+        if not fresh:
+            return learner
+        spaces = learner.observation_space, learner.action_space
+        return Learner(learner.agent, *spaces, seed=seed or 0)
+    run, _ = read_config(path, trust)
+    chosen = run.seed if seed is None else seed
+    spaces = envs.spaces_of(envs.make(run.env, **run.env_settings))
+    learner = Learner(run.agent, *spaces, seed=chosen)
+    if fresh:
+        return learner
+    if chosen not in run.seed_numbers:
+        seeds = f"{run.seed_numbers[0]} to {run.seed_numbers[-1]}"
+        raise ValueError(f"{path} has no seed {chosen}; it has {seeds}")
+    if not (path / CHECKPOINT).exists():
+        raise OutputError(
+            f"{path} has no {CHECKPOINT} to go on from; --fresh starts from its settings alone"
+        )
+    loop = make_run_loop(run)
+    Checkpoints(path, run.seeds, 0.0, digest(run)).read(loop, Bins(run.frames))
+    at = run.seed_numbers.index(chosen)
+    learner.go_on(jax.tree.map(lambda leaf: leaf[at], loop.agent_state()))
+    return learner

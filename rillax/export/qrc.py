@@ -1,0 +1,357 @@
+"""QRC(lambda) in C (``rillax.agents.qrc``)."""
+
+from typing import Any
+
+from rillax.agents import QRC
+from rillax.export import normalisation
+from rillax.export.agents import AgentText, Interface, interface_of, senses_text
+from rillax.export.layout import Field, integer, reals
+from rillax.export.network import Body, body_of, body_rows
+from rillax.export.rules import BOUND, STEP, TRACE, Row, refuse_clip
+from rillax.export.text import fill, number
+from rillax.updates import SGD, ObGD
+
+_STRUCTS = """
+/* What a network learns: the action values q, or h, which predicts the TD error. */
+typedef struct {
+    body_weights body;
+    learner_real out_weight[$actions * $features], out_bias[$actions];
+} value_weights;
+
+/* A network on the stream: its parameters, their eligibility traces, its memory. */
+typedef struct {
+    value_weights w, z;
+    body_memory memory;
+} learner_values;
+"""
+
+_VALUES_ROW = """
+?traced|/* z <- gamma lambda z + g, and w <- w + scale (delta z + present g - ahead g'). */
+?!traced|/* w <- w + scale (delta z + present g - ahead g'). */
+static void values_row(const step *by, int n, real *restrict w, ${const}real *restrict z,
+                       const real *restrict g, const real *restrict g_next)
+{
+?traced|    const real decay = by->decay;
+?traced|    if (by->cut)
+?traced|        zero(n, z);
+    const real td_error = by->td_error, present = by->present, ahead = by->ahead;
+    const real scale = by->scale;
+    for (int i = 0; i < n; i++) {
+?traced|        z[i] = decay * z[i] + g[i];
+        const real d = td_error * z[i] + present * g[i] - ahead * g_next[i];
+?traced|        w[i] += step_within(scale * d);
+?!traced|        w[i] += scale * d;
+    }
+}
+"""
+
+_ERRORS_ROW = """
+?traced|/* z <- gamma lambda z + g, and w <- w + scale (delta z + present g - beta w). */
+?!traced|/* w <- w + scale (delta z + present g - beta w). */
+static void errors_row(const step *by, int n, real *restrict w, ${const}real *restrict z,
+                       const real *restrict g)
+{
+?traced|    const real decay = by->decay;
+?traced|    if (by->cut)
+?traced|        zero(n, z);
+    const real td_error = by->td_error, present = by->present, beta = by->beta;
+    const real scale = by->scale;
+    for (int i = 0; i < n; i++) {
+?traced|        z[i] = decay * z[i] + g[i];
+        const real d = td_error * z[i] + present * g[i] - beta * w[i];
+?traced|        w[i] += step_within(scale * d);
+?!traced|        w[i] += scale * d;
+    }
+}
+"""
+
+_FUNCTIONS = """
+/* ---- QRC(lambda): act and learn ---- */
+
+/* The share of random actions, which falls in a straight line. */
+static real epsilon(const learner *self)
+{
+?constant|    (void)self;
+?constant|    return EPSILON_START;
+?!constant|    const int32_t passed = self->step < EPSILON_FRAMES ? self->step : EPSILON_FRAMES;
+?!constant|    const real left = 1 - (real)passed / (real)EPSILON_FRAMES;
+?!constant|    return (EPSILON_START - EPSILON_END) * left + EPSILON_END;
+}
+
+static int largest(const real *values)
+{
+    int best = 0;
+    for (int a = 1; a < LEARNER_ACTIONS; a++)
+        best = values[a] > values[best] ? a : best;
+    return best;
+}
+
+int learner_act(learner *self, const learner_real *observation)
+{
+    uint32_t key[2];
+    real seen[LEARNER_INPUTS];
+    if (!all_finite(LEARNER_OBSERVATIONS, observation))
+        return LEARNER_NOT_FINITE;
+    split(self->key, key);
+?added|    observe(self, observation, self->added, 1, seen);
+?!added|    observe(self, observation, 1, seen);
+    copy(LEARNER_INPUTS, self->observation, seen);
+    advance(&self->q.w.body, &self->q.memory, seen, self->fresh, &self->q_pass);
+    advance(&self->h.w.body, &self->h.memory, seen, self->fresh, &self->h_pass);
+    dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
+          self->q_pass.$last, self->values);
+    const int best = largest(self->values);
+    const int random = (int)(uniform(key, 1) * (real)LEARNER_ACTIONS);
+    self->action = uniform(key, 0) < epsilon(self) ? random : best;
+    self->greedy = self->values[self->action] >= self->values[best];
+    self->fresh = 0;
+    self->acted = 1;
+    self->ready = 1;
+    return self->action;
+}
+
+/* The max of the next values; its gradient is shared by those that are equal. */
+static real bootstrap(const real *values, real *g)
+{
+    const real most = values[largest(values)];
+    int equal = 0;
+    for (int a = 0; a < LEARNER_ACTIONS; a++)
+        equal += values[a] == most;
+    for (int a = 0; a < LEARNER_ACTIONS; a++)
+        g[a] = values[a] == most ? 1 / (real)equal : 0;
+    return most;
+}
+
+int learner_learn(learner *self, learner_real reward, const learner_real *next, int terminated,
+                  int truncated)
+{
+    const int done = terminated || truncated;
+    real seen[LEARNER_INPUTS], chosen[LEARNER_ACTIONS], g_next[LEARNER_ACTIONS];
+    real values_next[LEARNER_ACTIONS], g_features[FEATURES];
+?added|    real added[LEARNER_ADDED];
+?scaled|    reward_scale scale;
+    body_pass ahead;
+    body_slope q_slope, h_slope, slope_next;
+    if (!self->acted)
+        return LEARNER_NO_ACTION;
+    if (!isfinite(reward) || !all_finite(LEARNER_OBSERVATIONS, next))
+        return LEARNER_NOT_FINITE;
+    if (!self->ready) {
+        recall(&self->q.w.body, &self->q.memory, self->observation, &self->q_pass);
+        recall(&self->h.w.body, &self->h.memory, self->observation, &self->h_pass);
+        dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
+              self->q_pass.$last, self->values);
+    }
+?scaled|    reward = scale_reward(self, reward, done, &scale);
+?!scaled|    reward = clip(reward, -LARGEST, LARGEST);
+?added|    last_step(self, reward, added);
+?added|    observe(self, next, added, 0, seen);
+?!added|    observe(self, next, 0, seen);
+
+    /* delta = r + gamma max q(o', a') - q(o, a), where q(o', .) is a peek */
+    peek(&self->q.w.body, &self->q.memory, &self->q_pass, seen, &ahead);
+    dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias, ahead.$last,
+          values_next);
+    const real discount = terminated ? 0 : DISCOUNT;
+    const real q_next = bootstrap(values_next, g_next);
+    const real q = self->values[self->action];
+    const real *h_row = self->h.w.out_weight + self->action * FEATURES;
+    const real h = self->h.w.out_bias[self->action] + dot(FEATURES, h_row, self->h_pass.$last);
+    step by = {0};
+    by.td_error = reward + discount * q_next - q;
+    by.decay = TRACE_DECAY;
+    by.cut = self->cut;
+
+    /* grad q, grad h, and the gradient of the peek */
+    for (int a = 0; a < LEARNER_ACTIONS; a++)
+        chosen[a] = a == self->action;
+    back(&self->q.w.body, &self->q_pass, &self->q_pass,
+         self->q.w.out_weight + self->action * FEATURES, &q_slope);
+    back(&self->h.w.body, &self->h_pass, &self->h_pass, h_row, &h_slope);
+    dense_back(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, g_next, g_features);
+    back(&self->q.w.body, &self->q_pass, &ahead, g_features, &slope_next);
+    past(&self->q.memory, &q_slope);
+    past(&self->h.memory, &h_slope);
+    past_of_peek(&self->q.w.body, &self->q.memory, &self->q_pass, &ahead, &slope_next);
+
+    self->value = q;
+    self->fresh = done;
+    self->acted = 0;
+    self->ready = 0;
+    const real numbers[3] = {by.td_error, q, h};
+    const real vectors = size(&q_slope) + size(&h_slope) + size(&slope_next);
+    const real ends = size_of(LEARNER_ACTIONS, chosen) * 2 + size_of(LEARNER_ACTIONS, g_next);
+    if (!(size_of(3, numbers) + vectors + ends < REASON)) { /* or if it is NaN */
+        self->td_error = NAN; /* no step, and all else as in learner_skip */
+        self->epsilon = epsilon(self);
+        self->cut = self->cut || done || !self->greedy;
+?added|        if (done)
+?added|            zero(LEARNER_ADDED, self->added);
+        return LEARNER_REFUSED;
+    }
+    self->trace_of_h = (self->cut ? 0 : TRACE_DECAY * self->trace_of_h) + h;
+
+    /* Delta w = delta z_w - h grad q - z_h grad delta */
+    by.present = self->trace_of_h - h;
+    by.ahead = self->trace_of_h * discount;
+?q_bound|    real norm[LANES] = {0};
+?q_bound|    body_trace(&by, &self->q.z.body, &self->q.memory, &self->q_pass, &q_slope, norm);
+?q_bound|    dense_trace(&by, LEARNER_ACTIONS, FEATURES, self->q.z.out_weight,
+?q_bound|                self->q.z.out_bias, self->q_pass.$last, chosen, norm);
+?q_bound|    by.scale = overshooting_bound($q_alpha, $q_kappa, by.td_error, sum_of_lanes(norm));
+?!q_bound|    by.scale = $q_alpha;
+    body_values(&by, &self->q.w.body, &self->q.z.body, &self->q.memory, &self->q_pass, &q_slope,
+                &ahead, &slope_next);
+    dense_values(&by, LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
+                 self->q.z.out_weight, self->q.z.out_bias, self->q_pass.$last, chosen,
+                 ahead.$last, g_next);
+
+    /* Delta theta = delta z_theta - h grad h - beta theta */
+    by.present = -h;
+    by.beta = REGULARISATION;
+?h_bound|    real lanes[LANES] = {0};
+?h_bound|    body_trace(&by, &self->h.z.body, &self->h.memory, &self->h_pass, &h_slope, lanes);
+?h_bound|    dense_trace(&by, LEARNER_ACTIONS, FEATURES, self->h.z.out_weight,
+?h_bound|                self->h.z.out_bias, self->h_pass.$last, chosen, lanes);
+?h_bound|    by.scale = overshooting_bound($h_alpha, $h_kappa, by.td_error, sum_of_lanes(lanes));
+?!h_bound|    by.scale = $h_alpha;
+    body_errors(&by, &self->h.w.body, &self->h.z.body, &self->h.memory, &self->h_pass, &h_slope);
+    dense_errors(&by, LEARNER_ACTIONS, FEATURES, self->h.w.out_weight, self->h.w.out_bias,
+                 self->h.z.out_weight, self->h.z.out_bias, self->h_pass.$last, chosen);
+
+    self->td_error = by.td_error;
+    self->cut = done || !self->greedy;
+    self->step = one_more(self->step);
+    self->epsilon = epsilon(self);
+?scaled|    keep_reward_scale(self, &scale);
+?added|    if (done)
+?added|        zero(LEARNER_ADDED, added);
+?added|    copy(LEARNER_ADDED, self->added, added);
+    return LEARNER_OK;
+}
+"""
+
+
+def qrc(agent: QRC, observation_space: Any, action_space: Any) -> AgentText:
+    """The agent in C; a ``ValueError`` names what cannot be exported."""
+    if agent.clip_gradients is not None:
+        raise ValueError(
+            f"QRC(clip_gradients={agent.clip_gradients}) has no form in C; without a limit it has "
+            "one, and ObGD bounds steps too"
+        )
+    face = interface_of(agent, observation_space, action_space)
+    body = body_of(agent.network, face.inputs)
+    bounds = {net: _is_bounded(net, getattr(agent, net)) for net in ("q", "h")}
+    words: dict[str, Any] = {
+        "actions": face.actions,
+        "features": body.features,
+        "last": body.last,
+        "scaled": face.normalise_rewards,
+        "added": face.added,
+        "constant": agent.epsilon_frames <= 0,
+    }
+    for net, bound in bounds.items():
+        rule = getattr(agent, net)
+        words[f"{net}_bound"] = bound
+        words[f"{net}_alpha"] = number(rule.step_size)
+        words[f"{net}_kappa"] = number(rule.kappa) if bound else ""
+    return AgentText(
+        title="QRC(lambda)",
+        interface=face,
+        body=body,
+        constants=_constants(agent),
+        structs=fill(_STRUCTS, **words),
+        members="    learner_values q, h;\n",
+        fields=_fields(face, body),
+        scratch=(
+            "    body_pass q_pass, h_pass;\n"
+            "    learner_real values[LEARNER_ACTIONS]; /* q(o, .) */\n"
+            "    learner_real td_error, value, epsilon;\n"
+        ),
+        functions=_functions(face, body, bounds, words),
+        metrics=("td_error", "value", "epsilon"),
+        peeks=True,
+    )
+
+
+def _is_bounded(net: str, rule: Any) -> bool:
+    if type(rule) is ObGD:
+        return True
+    if type(rule) is SGD:
+        refuse_clip(rule)
+        return False
+    raise ValueError(
+        f"the rule {type(rule).__name__} of QRC's {net} has no form in C; SGD and ObGD have one"
+    )
+
+
+def _constants(agent: QRC) -> str:
+    decay = agent.discount * agent.trace_decay
+    lines = [
+        f"#define DISCOUNT {number(agent.discount)} /* gamma */",
+        f"#define TRACE_DECAY {number(decay)} /* gamma lambda */",
+        f"#define REGULARISATION {number(agent.regularisation)} /* beta */",
+        f"#define EPSILON_START {number(agent.epsilon_start)}",
+    ]
+    if agent.epsilon_frames > 0:
+        lines += [
+            f"#define EPSILON_END {number(agent.epsilon_end)}",
+            f"#define EPSILON_FRAMES {agent.epsilon_frames}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _rows(bounds: dict[str, bool]) -> list[Row]:
+    """The rules' work on a row; where a step is bounded, the trace is known first."""
+    rows = [TRACE] if any(bounds.values()) else []
+    for net, name, about, ahead, text in (
+        ("q", "values", "Delta w", True, _VALUES_ROW),
+        ("h", "errors", "Delta theta", False, _ERRORS_ROW),
+    ):
+        traced = not bounds[net]
+        changes = ("w", "z") if traced else ("w",)
+        body = fill(text, traced=traced, const="" if traced else "const ")
+        rows.append(Row(name, about, ("w", "z"), changes, ahead, body))
+    return rows
+
+
+def _functions(face: Interface, body: Body, bounds: dict[str, bool], words: dict[str, Any]) -> str:
+    parts = [
+        fill(STEP, scale=True, adaptive=False, direction=True, limited=not all(bounds.values())),
+        BOUND if any(bounds.values()) else "",
+        *(body_rows(body, row) for row in _rows(bounds)),
+        normalisation.functions(face),
+        senses_text(face),
+        fill(_FUNCTIONS, **words),
+    ]
+    return "\n".join(part.strip("\n") + "\n" for part in parts if part)
+
+
+def _fields(face: Interface, body: Body) -> tuple[Field, ...]:
+    found: list[Field] = []
+    learned = [
+        *((f"body.{m}", path, n) for m, path, n in body.weights()),
+        ("out_weight", ".head.linear.weight", face.actions * body.features),
+        ("out_bias", ".head.linear.bias", face.actions),
+    ]
+    for net in ("q", "h"):
+        for copy, above in (("w", f".{net}.network"), ("z", f".traces.trace.{net}")):
+            found += [
+                reals(f"{net}.{copy}.{m}", above + path, n, declared=False)
+                for m, path, n in learned
+            ]
+        found += [
+            reals(f"{net}.memory.{m}", f".{net}{path}", n, declared=False)
+            for m, path, n in body.memory()
+        ]
+    found.append(reals("observation", ".observation", face.inputs))
+    if face.added:
+        found.append(reals("added", ".added", face.added))
+    found.append(reals("trace_of_h", ".traces.trace.value"))
+    found += normalisation.fields(face)
+    found += [
+        integer("action", ".action", least=0, below=face.actions),
+        integer("greedy", ".greedy", least=0, below=2),
+        integer("cut", ".traces.cut", least=0, below=2),
+    ]
+    return tuple(found)

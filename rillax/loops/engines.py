@@ -1,0 +1,203 @@
+"""What takes a Learner's steps: JAX, or the same learner in C.
+
+An engine lets a learner's state become the next one and holds it, in one place, ``held``, beside
+what the learner knows of it. The iterators that do so run in C, from the call to the new state in
+its place: no Python comes between, so nothing can be interrupted.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, Literal, Protocol, TypeAlias, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from rillax import agents, export, spaces
+from rillax._jax.kernels import Program, one_kernel
+from rillax.loops.packing import Packing
+from rillax.utils import checkpoint
+from rillax.utils.names import choose
+
+EngineName = Literal["jax", "c"]
+"""What takes the steps; JAX is the reference."""
+Result: TypeAlias = tuple[Any, ...]
+"""What the last step gave. The last of it is an action or metrics."""
+Place: TypeAlias = deque[tuple[Any, Any]]
+"""Room for one result, and what is beside it."""
+
+
+class Engine(Protocol):
+    """An agent, one step at a time."""
+
+    names: list[str]
+    """Of the metrics."""
+
+    def start(self, state: Any, acted: bool, out: Any = None) -> Result:
+        """What is held of a state; ``acted`` says whether there is an action to learn about."""
+        ...
+
+    def state(self, result: Result) -> Any:
+        """The agent's state, as a tree."""
+        ...
+
+    def act(self, held: Place, beside: Any, observation: np.ndarray) -> None: ...
+
+    def learn(self, held: Place, beside: Any, reward: np.ndarray, *rest: Any) -> None:
+        """The rest is the next observation, terminated and truncated."""
+        ...
+
+    def skip(self, held: Place, beside: Any, done: bool) -> None: ...
+
+    def refused(self, result: Result) -> bool:
+        """Whether the step that gave this was refused, as its numbers would not be finite."""
+        ...
+
+
+def make_engine(
+    name: EngineName, agent: Any, observation_space: Any, action_space: Any, state: Any
+) -> Engine:
+    """An engine for states like this one."""
+    choose("engine", name, get_args(EngineName))
+    if name == "c":
+        return CEngine(agent, observation_space, action_space, state)
+    return JaxEngine(agent, state)
+
+
+class JaxEngine:
+    """The agent's functions, compiled for packed states; the old state is donated."""
+
+    def __init__(self, agent: Any, state: Any):
+        self.agent = agent
+        self.names: list[str] = []
+        self._packing = Packing(state)
+        self._act = self._compiled(agent.act)
+        self._learn = self._compiled(self._learn_or_refuse)
+        self._skip = self._compiled(lambda state, done: (self._skipped(state, done), None))
+        self._warm: set[int] = set()
+        """The programs that have been called."""
+
+    def _compiled(self, function: Any) -> Program:
+        """A function of a state and some inputs, compiled for packed states; the old is donated."""
+        packing = self._packing
+
+        def packed(arrays: list[jax.Array], *inputs: Any) -> tuple[list[jax.Array], Any]:
+            state, out = function(packing.unpack(arrays), *inputs)
+            return packing.pack(state), out
+
+        forms = [one_kernel(packed), packed] if agents.one_kernel(self.agent) else [packed]
+        return Program(*forms, donate=(0,))
+
+    def _learn_or_refuse(self, state: Any, *transition: Any) -> tuple[Any, jax.Array]:
+        """The agent's ``learn``, and its metrics in one array, the last of which is refusal."""
+        after, metrics = self.agent.learn(state, *transition)
+        self.names = list(metrics)
+        numbers = jnp.stack([jnp.asarray(value, float) for value in metrics.values()])
+        refused = ~jnp.all(jnp.isfinite(numbers))
+        if not agents.one_kernel(self.agent):  # ours refuse by themselves, and at no cost
+            leaves = [leaf for leaf in jax.tree.leaves(after) if _is_number(leaf)]
+            whole = jnp.all(jnp.stack([~jnp.isnan(leaf).any() for leaf in leaves]))
+            refused |= ~whole
+            kept = self._skipped(state, transition[-2] | transition[-1])
+            after = jax.tree.map(lambda new, old: jnp.where(refused, old, new), after, kept)
+        return after, jnp.append(numbers, refused.astype(float))
+
+    def _skipped(self, state: Any, done: Any) -> Any:
+        """The state after a transition that is not learned from."""
+        skip = getattr(self.agent, "skip", None)
+        return state if skip is None else skip(state, done)
+
+    def start(self, state: Any, acted: bool, out: Any = None) -> Result:
+        del acted
+        return self._packing.pack(state), out
+
+    def state(self, result: Result) -> Any:
+        return self._packing.unpack([array.copy() for array in result[0]])
+
+    def act(self, held: Place, beside: Any, observation: np.ndarray) -> None:
+        self._move(self._act, held, beside, observation)
+
+    def learn(self, held: Place, beside: Any, reward: np.ndarray, *rest: Any) -> None:
+        self._move(self._learn, held, beside, reward, *rest)
+
+    def skip(self, held: Place, beside: Any, done: bool) -> None:
+        self._move(self._skip, held, beside, done)
+
+    def refused(self, result: Result) -> bool:
+        return bool(np.asarray(result[1])[-1])
+
+    def _move(self, program: Program, held: Place, beside: Any, *inputs: Any) -> None:
+        """Let a program make the next state of the one that is held, and hold it.
+
+        The first call of a program compiles it, in Python, and so is given a copy to use up.
+        """
+        packed = held[0][0][0]
+        if id(program) in self._warm:
+            results = map(program.compiled, (packed,), *((value,) for value in inputs))
+            held.extend(zip(results, (beside,), strict=False))
+            return
+        result = jax.block_until_ready(program([array.copy() for array in packed], *inputs))
+        held.append((result, beside))
+        self._warm.add(id(program))
+
+
+def _is_number(leaf: Any) -> bool:
+    return jnp.issubdtype(leaf.dtype, jnp.inexact)
+
+
+class CEngine:
+    """The agent in C, compiled on this machine. Its state is a struct that each call changes."""
+
+    def __init__(self, agent: Any, observation_space: Any, action_space: Any, state: Any):
+        self._source = export.source(agent, observation_space, action_space)
+        self.names = list(self._source.metrics)
+        self._like, self._arrays = state, checkpoint.flatten(state)
+        self._source.layout.check_complete(self._arrays, self._source.constants)
+        self._discrete = spaces.is_discrete(action_space)
+        self._shape = () if self._discrete else tuple(action_space.shape)
+        self._one_hot = int(observation_space.n) if spaces.is_discrete(observation_space) else 0
+        double = state.observation.dtype == np.float64
+        self._c = export.Library(self._source, int(np.prod(self._shape)), self._discrete, double)
+
+    def start(self, state: Any, acted: bool, out: Any = None) -> Result:
+        self._c.load(self._source.layout.write(checkpoint.flatten(state), acted))
+        return 0, out
+
+    def state(self, result: Result) -> Any:
+        del result
+        arrays, _ = self._source.layout.read(self._c.save(), self._arrays, "the C learner")
+        return checkpoint.unflatten(self._like, arrays, "the C learner")
+
+    def act(self, held: Place, beside: Any, observation: np.ndarray) -> None:
+        seen = self._numbers(observation)
+        inputs: list[tuple[Any, ...]] = [(self._c.address,), (seen.ctypes.data,)]
+        results: Iterable[Any]
+        if self._discrete:
+            results = zip(map(self._c.functions["act"], *inputs), strict=False)
+        else:
+            action = np.zeros(self._shape, self._c.dtype)
+            codes = map(self._c.functions["act"], *inputs, (action.ctypes.data,))
+            results = zip(codes, (action,), strict=False)
+        held.extend(zip(results, (beside,), strict=False))
+
+    def learn(self, held: Place, beside: Any, reward: np.ndarray, *rest: Any) -> None:
+        after, *ends = rest
+        seen, metrics = self._numbers(after), np.zeros(len(self.names), self._c.dtype)
+        inputs = (float(reward),), (seen.ctypes.data,), *((end,) for end in ends)
+        codes = map(self._c.functions["learn"], (self._c.address,), *inputs)
+        filled = map(self._c.functions["metrics"], (self._c.address,), (metrics.ctypes.data,))
+        results = zip(codes, filled, (metrics,), strict=False)
+        held.extend(zip(results, (beside,), strict=False))
+
+    def skip(self, held: Place, beside: Any, done: bool) -> None:
+        codes = map(self._c.functions["skip"], (self._c.address,), (done,))
+        held.extend(zip(zip(codes, (None,), strict=False), (beside,), strict=False))
+
+    def refused(self, result: Result) -> bool:
+        return result[0] == export.REFUSED
+
+    def _numbers(self, observation: np.ndarray) -> np.ndarray:
+        """An observation as C takes it: of one type, end to end, an integer as one-hot."""
+        if self._one_hot:
+            observation = np.arange(self._one_hot) == observation
+        return np.ascontiguousarray(observation, self._c.dtype)
