@@ -160,6 +160,7 @@ def test_an_agent_goes_on_as_if_nothing_were(start):
 # ---- sums
 
 
+@pytest.mark.slow
 def test_sums_go_to_the_host_before_they_are_full(monkeypatch):
     """However the calls are cut, and the whole in 64 bits."""
     agent, env = QRC(network=SMALL), MemoryChain(3)

@@ -14,7 +14,10 @@ FLAGS = [
 ]
 
 
-@pytest.mark.parametrize(("cell", "low", "high"), [("rtu", 0.9, 1), ("feedforward", -0.15, 0.15)])
+@pytest.mark.parametrize(
+    ("cell", "low", "high"),
+    [("rtu", 0.9, 1), pytest.param("feedforward", -0.15, 0.15, marks=pytest.mark.slow)],
+)
 def test_memory_chain_needs_memory(cell, low, high, tmp_path):
     command = [sys.executable, "-m", "rillax", "train", *FLAGS, "--cell", cell]
     fast = {**os.environ, "XLA_FLAGS": ""}  # long enough to be worth compiling well

@@ -113,6 +113,7 @@ def test_an_agent_with_two_layers_learns():
     assert np.all(late.returns / late.episodes > 0.8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", [StreamAC, PPO])
 def test_every_agent_takes_a_stack(agent):
     small = {"rollout": 8, "minibatches": 2, "epochs": 1} if agent is PPO else {}

@@ -53,6 +53,7 @@ def test_a_summary_of_before_is_not_taken_for_the_result(tmp_path, monkeypatch):
     assert train(RUN, tmp_path, resume=True)[0] == summary
 
 
+@pytest.mark.slow
 def test_an_overwritten_run_leaves_nothing_behind(tmp_path, monkeypatch):
     train(RUN, tmp_path)
     other = Run(RUN.agent, "MemoryChain", frames=400, seeds=1, seed=7)

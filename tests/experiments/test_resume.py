@@ -99,6 +99,7 @@ def test_a_run_that_diverges_stops_and_says_where(tmp_path, capsys):
     assert os.path.exists(out / "metrics.parquet")
 
 
+@pytest.mark.slow
 def test_a_seed_that_diverges_leaves_the_others_to_finish(tmp_path):
     """And the last state in which all were well stays beside what follows."""
     out, network = tmp_path / "x", Architecture(width=8, cell=RTU(8))

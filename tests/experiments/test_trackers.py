@@ -27,6 +27,7 @@ def events(directory):
                 yield event.step, value.tag, value.simple_value
 
 
+@pytest.mark.slow
 def test_tensorboard_has_the_metrics_of_the_run(tmp_path):
     pytest.importorskip("tensorboardX")
     cli.main(["train", *TINY, "--out", str(tmp_path), "--tensorboard"])

@@ -72,6 +72,7 @@ def test_any_cut_into_calls_gives_the_same_bits():
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.slow
 def test_a_seed_in_company_gives_what_it_gives_alone(x64):
     """In double precision, so that learning does not blow rounding up into a difference."""
     together, statistics = run(AGENT, ENV, start(keys(5, 6, 7)), 500)

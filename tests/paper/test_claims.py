@@ -113,6 +113,7 @@ def test_show_prints_the_numbers(paper, capsys):
     assert "milliseconds" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_every_figure_is_drawn_with_every_line_named(paper, tmp_path, capsys):
     cli.main(["plot", "all", "--results", str(paper / "results"), "--to", str(tmp_path)])
     names = {p.name for p in tmp_path.iterdir()}
