@@ -112,6 +112,7 @@ def test_the_reader_of_the_cell_may_be_denser_than_the_rest():
 
 
 @pytest.mark.parametrize("step", [0.0, 0.25, 1.0])
+@pytest.mark.slow
 def test_recurrent_parameters_take_steps_of_their_own(step):
     network = Architecture(cell=RTU(3), width=4, cell_step=step).build(jax.random.key(0), (2,), 1)
     stream = start(network)
@@ -124,6 +125,7 @@ def test_recurrent_parameters_take_steps_of_their_own(step):
             np.testing.assert_allclose(b, a + share * 0.5, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_encoder_and_head_may_have_blocks_of_their_own():
     network = Architecture(cell=RTU(5), encoder_widths=(7, 6), head_widths=(4, 3))
     built = network.build(jax.random.key(0), (3,), 2)

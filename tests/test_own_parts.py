@@ -58,7 +58,10 @@ def test_it_trains_is_killed_resumes_and_loads(module, tmp_path, importable):
     assert settings.from_json(settings.to_json(run), trust=True) == run
 
 
-@pytest.mark.parametrize("module", ["my_cells", "my_rules", "my_agents"])
+@pytest.mark.parametrize(
+    "module",
+    ["my_cells", *(pytest.param(m, marks=pytest.mark.slow) for m in ("my_rules", "my_agents"))],
+)
 def test_a_learner_made_of_it_is_saved_and_loaded(module, tmp_path, importable):
     import gymnasium
     import numpy as np

@@ -13,7 +13,7 @@ def fill(text: str, **values: Any) -> str:
 
     A line ``?name|...`` is kept where the value is true, ``?!name|...`` where it is not.
 
-    >>> fill("?odd|odd $n\\n?!odd|even $n\\n", odd=False, n=2)
+    >>> fill("?odd|odd $n\n?!odd|even $n\n", odd=False, n=2)
     'even 2\n'
     """
     lines = []

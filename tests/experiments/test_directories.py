@@ -107,6 +107,7 @@ def test_leftovers_of_dead_writers_are_removed(tmp_path):
     assert not list(tmp_path.glob(".*.writing"))
 
 
+@pytest.mark.slow
 def test_damaged_results_are_named(tmp_path, capsys):
     train(RUN, tmp_path)
     for name, damage in ((METRICS, b"x"), (SUMMARY, b"]")):

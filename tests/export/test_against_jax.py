@@ -65,6 +65,7 @@ def compare(
     return worst[0], others, count
 
 
+@pytest.mark.slow
 def test_a_short_stream_in_single_precision():
     worst, others, _ = compare("ac-sgd", steps=200, stretch=5, double=False)
     assert worst < SINGLE

@@ -81,6 +81,7 @@ def test_bad_input_and_refused_steps_are_the_same_in_c():
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_an_interrupt_leaves_a_whole_learner_in_c(tmp_path):
     learner, hits = Learner(AGENT, SEES, CHOICE, engine="c"), 0
 
@@ -144,6 +145,7 @@ def test_a_learner_goes_to_c_and_comes_back(tmp_path, monkeypatch, capsys):
     assert "damaged" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_run_is_exported_where_it_stands(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     small = ["--seeds", "1", "--width", "5", "--units", "4"]
@@ -204,6 +206,7 @@ def test_the_example_is_what_the_exporter_writes(tmp_path):
 
 
 @needs_compiler
+@pytest.mark.slow
 def test_the_example_learns(tmp_path):
     example = ROOT / "examples" / "c"
     sources = [example / "memory_chain.c", example / "learner" / "learner.c"]

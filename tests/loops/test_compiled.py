@@ -83,6 +83,7 @@ def test_a_seed_in_company_gives_what_it_gives_alone(x64):
             np.testing.assert_allclose(a[i], b[0], rtol=1e-9, atol=1e-9 * np.abs(b[0]).max())
 
 
+@pytest.mark.slow
 def test_a_seed_in_company_gives_what_it_gives_alone_in_single_precision():
     """Over a stretch that is short enough for rounding to stay rounding."""
     together, _ = run(AGENT, ENV, start(keys(5, 6, 7)), 40)

@@ -241,6 +241,7 @@ MINIATURE = [
 ]
 
 
+@pytest.mark.slow
 def test_a_miniature_of_the_paper_from_one_command_to_the_report(tmp_path, capsys):
     """Every figure, few jobs; ``rillax reproduce all --miniature`` has all of its lines."""
     pytest.importorskip("mujoco")
