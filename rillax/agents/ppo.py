@@ -355,7 +355,7 @@ class PPO:
         """Observations as networks see them, after all that count have been counted."""
         first, last = (added, None) if self.normalise_previous else (None, added)
         seen, running = _join(observation, first), state.observations
-        limits, largest = self._limits(), normalisation.LARGEST
+        limits, largest = senses.limits(self), normalisation.LARGEST
         seen = jnp.clip(seen, -largest, largest)
         if not self.normalise_observations:
             return _join(seen, last), running
@@ -366,9 +366,6 @@ class PPO:
         running, _ = jax.lax.scan(count, running, (seen, counts))
         seen = jax.vmap(lambda x: normalisation.normalise(running, x, limits))(seen)
         return _join(seen, last), running
-
-    def _limits(self) -> normalisation.Limits:
-        return normalisation.Limits(self.input_bound, self.normalisation_window)
 
     def _scale(
         self, scale: normalisation.RewardScale, reward: Array, done: Array, usable: Array
@@ -381,7 +378,7 @@ class PPO:
                 self.discount,
                 done,
                 self.normalise_rewards,
-                self._limits(),
+                senses.limits(self),
             )
             carried = jnp.where(usable, after.discounted_return, jnp.where(done, 0.0, before))
             return where(usable, after.running, running), (scaled, carried)

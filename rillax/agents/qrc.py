@@ -24,6 +24,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from rillax import normalisation, spaces
 from rillax._jax.kernels import after
 from rillax.agents import senses
+from rillax.agents.exploration import epsilon_greedy, falling
 from rillax.networks import Architecture, Network, Stream, advance, learn, pick, split, start
 from rillax.networks.sequences import where
 from rillax.updates import (
@@ -151,21 +152,18 @@ class QRC:
     ) -> tuple[QRCState, Int[Array, ""]]:
         """Take in o_t, move both memories, and choose a_t epsilon-greedily, or greedily."""
         key, key_action = jax.random.split(state.key)
-        seen, observations = self._observe(state, observation, state.added)
+        seen, observations = senses.observe(self, state, observation, state.added)
         q, h = (advance(stream, seen, state.fresh) for stream in (state.q, state.h))
         values = q.network(seen, q.previous, q.memory)
-        whether, which = jax.random.uniform(key_action, (2,))
-        random = jnp.int32(which * values.size)
-        greedy = jnp.argmax(values).astype(jnp.int32)
         epsilon = self.epsilon(state.step) if explore else 0.0
-        action = jnp.where(whether < epsilon, random, greedy)
+        action, greedy = epsilon_greedy(key_action, values, epsilon)
         state = state._replace(
             q=q,
             h=h,
             fresh=jnp.bool_(False),
             observation=seen,
             action=action,
-            greedy=values[action] >= jnp.max(values),
+            greedy=greedy,
             observations=observations,
             key=key,
         )
@@ -185,11 +183,9 @@ class QRC:
         as in ``skip``, and the TD error in the metrics is NaN.
         """
         done = jnp.logical_or(terminated, truncated)
-        reward, rewards = normalisation.scale_reward(
-            state.rewards, reward, self.discount, done, self.normalise_rewards, self._limits()
-        )
+        reward, rewards = senses.scale(self, state, reward, done)
         added = senses.of(state.added, state.action, reward, self.previous_reward)
-        seen_next, _ = self._observe(state, next_observation, added)
+        seen_next, _ = senses.observe(self, state, next_observation, added)
         q_learns, q_frozen = split(state.q.network)
         h_learns, h_frozen = split(state.h.network)
 
@@ -237,10 +233,7 @@ class QRC:
 
     def watch(self, state: QRCState, reward: Array, done: Array) -> QRCState:
         """Let a transition go by unlearned, and see what came of the last action all the same."""
-        scale = state.rewards, reward, self.discount, done, self.normalise_rewards, self._limits()
-        scaled, _ = normalisation.scale_reward(*scale)
-        added = senses.of(state.added, state.action, scaled, self.previous_reward)
-        return self.skip(state._replace(added=added), done)
+        return self.skip(senses.watched(self, state, state.action, reward, done), done)
 
     def skip(self, state: QRCState, done: Array) -> QRCState:
         """Let a transition go by unlearned; memory is kept, unless the episode ended with it."""
@@ -251,20 +244,10 @@ class QRC:
         )
 
     def epsilon(self, step: Int[Array, ""]) -> Float[Array, ""]:
-        schedule = optax.linear_schedule(self.epsilon_start, self.epsilon_end, self.epsilon_frames)
-        return jnp.asarray(schedule(step))
+        return falling(self.epsilon_start, self.epsilon_end, self.epsilon_frames, step)
 
     def _trace(self) -> optax.GradientTransformationExtraArgs:
         return eligibility_trace(self.discount * self.trace_decay)
-
-    def _observe(
-        self, state: QRCState, observation: Array, added: Array | None
-    ) -> tuple[Array, normalisation.Running]:
-        how = self.normalise_previous, self.normalise_observations, self._limits()
-        return senses.take_in(state.observations, observation, added, *how)
-
-    def _limits(self) -> normalisation.Limits:
-        return normalisation.Limits(self.input_bound, self.normalisation_window)
 
     def _clip_gradient(self, gradient: Network) -> Network:
         limit = self.clip_gradients

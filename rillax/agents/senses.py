@@ -6,7 +6,7 @@ Next to a one-hot action that may be a very small number, so both are normalised
 observation unless ``normalise_previous`` is off.
 """
 
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -83,23 +83,54 @@ def sane(td_error: Float[Array, ""], *others: Any) -> Float[Array, ""]:
     return jnp.where(sum_of(jnp.abs, jnp.concatenate(small)) < REASON, td_error, jnp.nan)
 
 
-def take_in(
-    running: normalisation.Running,
-    observation: Array,
-    added: Float[Array, " added"] | None,
-    together: bool,
-    enabled: bool,
-    limits: normalisation.Limits,
-) -> tuple[Float[Array, "..."], normalisation.Running]:
-    """The input of a network, normalised, and the statistics that have counted it.
+class Settings(Protocol):
+    """What an agent says about its inputs."""
 
-    What is added is normalised along with the observation if ``together`` says so.
-    """
+    @property
+    def discount(self) -> float: ...
+    @property
+    def previous_reward(self) -> bool: ...
+    @property
+    def normalise_previous(self) -> bool: ...
+    @property
+    def normalise_observations(self) -> bool: ...
+    @property
+    def normalise_rewards(self) -> bool: ...
+    @property
+    def input_bound(self) -> float | None: ...
+    @property
+    def normalisation_window(self) -> int | None: ...
+
+
+def limits(agent: Settings) -> normalisation.Limits:
+    return normalisation.Limits(agent.input_bound, agent.normalisation_window)
+
+
+def observe(
+    agent: Settings, state: Any, observation: Array, added: Float[Array, " added"] | None
+) -> tuple[Float[Array, "..."], normalisation.Running]:
+    """The input of a network, normalised, and the statistics that have counted it."""
+    together, enabled = agent.normalise_previous, agent.normalise_observations
+    running = state.observations
     encoded = spaces.encode(observation, observed_shape(running, added, together))
     if together:
-        return normalisation.observe(running, join(encoded, added), enabled, limits)
-    seen, running = normalisation.observe(running, encoded, enabled, limits)
+        return normalisation.observe(running, join(encoded, added), enabled, limits(agent))
+    seen, running = normalisation.observe(running, encoded, enabled, limits(agent))
     return join(seen, added), running
+
+
+def scale(
+    agent: Settings, state: Any, reward: Array, done: Array
+) -> tuple[Float[Array, ""], normalisation.RewardScale]:
+    """The reward as the agent scales it, and the statistics that have counted it."""
+    how = agent.discount, done, agent.normalise_rewards, limits(agent)
+    return normalisation.scale_reward(state.rewards, reward, *how)
+
+
+def watched(agent: Settings, state: Any, taken: Array, reward: Array, done: Array) -> Any:
+    """The state after a transition that is seen and not learned from."""
+    scaled, _ = scale(agent, state, reward, done)
+    return state._replace(added=of(state.added, taken, scaled, agent.previous_reward))
 
 
 def observed_shape(

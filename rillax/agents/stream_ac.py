@@ -139,7 +139,7 @@ class StreamAC:
     ) -> tuple[StreamACState, Array]:
         """Take in o_t, move both memories, and sample a_t, or take the likeliest."""
         key, key_action = jax.random.split(state.key)
-        seen, observations = self._observe(state, observation, state.added)
+        seen, observations = senses.observe(self, state, observation, state.added)
         actor = advance(state.actor, seen, state.fresh)
         critic = advance(state.critic, seen, state.fresh)
         out = actor.network(seen, actor.previous, actor.memory)
@@ -174,11 +174,9 @@ class StreamAC:
         as in ``skip``, and the TD error in the metrics is NaN.
         """
         done = jnp.logical_or(terminated, truncated)
-        reward, rewards = normalisation.scale_reward(
-            state.rewards, reward, self.discount, done, self.normalise_rewards, self._limits()
-        )
+        reward, rewards = senses.scale(self, state, reward, done)
         added = senses.of(state.added, self._taken(state), reward, self.previous_reward)
-        seen_next, _ = self._observe(state, next_observation, added)
+        seen_next, _ = senses.observe(self, state, next_observation, added)
         actor_learns, actor_frozen = split(state.actor.network)
         critic_learns, critic_frozen = split(state.critic.network)
         theta = ActorParameters(actor_learns, state.log_deviation)
@@ -227,10 +225,7 @@ class StreamAC:
 
     def watch(self, state: StreamACState, reward: Array, done: Array) -> StreamACState:
         """Let a transition go by unlearned, and see what came of the last action all the same."""
-        scale = state.rewards, reward, self.discount, done, self.normalise_rewards, self._limits()
-        scaled, _ = normalisation.scale_reward(*scale)
-        added = senses.of(state.added, self._taken(state), scaled, self.previous_reward)
-        return self.skip(state._replace(added=added), done)
+        return self.skip(senses.watched(self, state, self._taken(state), reward, done), done)
 
     def skip(self, state: StreamACState, done: Array) -> StreamACState:
         """Let a transition go by unlearned; memory is kept, unless the episode ended with it."""
@@ -240,15 +235,6 @@ class StreamAC:
             actor_optimiser=cut_traces(state.actor_optimiser, done),
             critic_optimiser=cut_traces(state.critic_optimiser, done),
         )
-
-    def _observe(
-        self, state: StreamACState, observation: Array, added: Array | None
-    ) -> tuple[Array, normalisation.Running]:
-        how = self.normalise_previous, self.normalise_observations, self._limits()
-        return senses.take_in(state.observations, observation, added, *how)
-
-    def _limits(self) -> normalisation.Limits:
-        return normalisation.Limits(self.input_bound, self.normalisation_window)
 
     def _actor(self) -> optax.GradientTransformationExtraArgs:
         return self.actor.build(self.discount * self.trace_decay)

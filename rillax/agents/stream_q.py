@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from rillax import normalisation, spaces
 from rillax.agents import senses
+from rillax.agents.exploration import epsilon_greedy, falling
 from rillax.agents.refusals import count_refused
 from rillax.networks import Architecture, Network, Stream, advance, learn, pick, split, start
 from rillax.networks.sequences import where
@@ -111,20 +112,17 @@ class StreamQ:
     ) -> tuple[StreamQState, Int[Array, ""]]:
         """Take in o_t, move the memory, and choose a_t epsilon-greedily, or greedily."""
         key, key_action = jax.random.split(state.key)
-        seen, observations = self._observe(state, observation, state.added)
+        seen, observations = senses.observe(self, state, observation, state.added)
         q = advance(state.q, seen, state.fresh)
         values = q.network(seen, q.previous, q.memory)
-        whether, which = jax.random.uniform(key_action, (2,))
-        random = jnp.int32(which * values.size)
-        greedy = jnp.argmax(values).astype(jnp.int32)
         epsilon = self.epsilon(state.step) if explore else 0.0
-        action = jnp.where(whether < epsilon, random, greedy)
+        action, greedy = epsilon_greedy(key_action, values, epsilon)
         state = state._replace(
             q=q,
             fresh=jnp.bool_(False),
             observation=seen,
             action=action,
-            greedy=values[action] >= jnp.max(values),
+            greedy=greedy,
             observations=observations,
             key=key,
         )
@@ -144,11 +142,9 @@ class StreamQ:
         as in ``skip``, and the TD error in the metrics is NaN.
         """
         done = jnp.logical_or(terminated, truncated)
-        reward, rewards = normalisation.scale_reward(
-            state.rewards, reward, self.discount, done, self.normalise_rewards, self._limits()
-        )
+        reward, rewards = senses.scale(self, state, reward, done)
         added = senses.of(state.added, state.action, reward, self.previous_reward)
-        seen_next, _ = self._observe(state, next_observation, added)
+        seen_next, _ = senses.observe(self, state, next_observation, added)
         learns, frozen = split(state.q.network)
 
         def value(params: Network) -> Array:
@@ -181,10 +177,7 @@ class StreamQ:
 
     def watch(self, state: StreamQState, reward: Array, done: Array) -> StreamQState:
         """Let a transition go by unlearned, and see what came of the last action all the same."""
-        scale = state.rewards, reward, self.discount, done, self.normalise_rewards, self._limits()
-        scaled, _ = normalisation.scale_reward(*scale)
-        added = senses.of(state.added, state.action, scaled, self.previous_reward)
-        return self.skip(state._replace(added=added), done)
+        return self.skip(senses.watched(self, state, state.action, reward, done), done)
 
     def skip(self, state: StreamQState, done: Array) -> StreamQState:
         """Let a transition go by unlearned; memory is kept, unless the episode ended with it."""
@@ -195,17 +188,7 @@ class StreamQ:
         )
 
     def epsilon(self, step: Int[Array, ""]) -> Float[Array, ""]:
-        schedule = optax.linear_schedule(self.epsilon_start, self.epsilon_end, self.epsilon_frames)
-        return jnp.asarray(schedule(step))
+        return falling(self.epsilon_start, self.epsilon_end, self.epsilon_frames, step)
 
     def _rule(self) -> optax.GradientTransformationExtraArgs:
         return self.q.build(self.discount * self.trace_decay)
-
-    def _observe(
-        self, state: StreamQState, observation: Array, added: Array | None
-    ) -> tuple[Array, normalisation.Running]:
-        how = self.normalise_previous, self.normalise_observations, self._limits()
-        return senses.take_in(state.observations, observation, added, *how)
-
-    def _limits(self) -> normalisation.Limits:
-        return normalisation.Limits(self.input_bound, self.normalisation_window)

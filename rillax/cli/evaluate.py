@@ -1,5 +1,6 @@
 """``rillax evaluate``: a trained run, played without learning."""
 
+import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +55,7 @@ def main(argv: list[str]) -> None:
     if flags.video is not None:
         pictures: list[np.ndarray] = []
         first = evaluation.of_seed(states, slice(0, 1))
-        one = type(run)(**{**vars(run), "seeds": 1})
+        one = dataclasses.replace(run, seeds=1)
         evaluation.evaluate(one, first, 1, **how, show=pictures.append)
         _write_gif(flags.video, pictures)
         say(f"wrote {flags.video}: {count(len(pictures), 'picture')}")

@@ -1,5 +1,6 @@
 """The settings that the paper gives each agent in each environment, for a run of one's own."""
 
+import dataclasses
 from typing import Any
 
 from rillax import envs
@@ -26,8 +27,8 @@ def bounded(agent: Any) -> Any:
 
     The bound is generous: where nothing is wrong with a stream, it changes nothing.
     """
-    default = settings.flat(type(agent)()).get("input_bound")
-    return agent if default is None else settings.change(agent, input_bound=default.value)
+    default = getattr(type(agent), "input_bound", None)
+    return agent if default is None else dataclasses.replace(agent, input_bound=default)
 
 
 def family(env: str) -> str:
