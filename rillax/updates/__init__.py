@@ -1,5 +1,6 @@
 """Step-size rules and the optax transformations they are made of, driven by a TD error."""
 
+from rillax.updates.adaptive import adaptive
 from rillax.updates.intentional import (
     IntentionalState,
     Preconditioner,
@@ -15,6 +16,7 @@ from rillax.updates.obgd import (
 from rillax.updates.rules import (
     RULES,
     SGD,
+    Adaptive,
     AdaptiveObGD,
     DirectionRule,
     Intentional,
@@ -28,6 +30,7 @@ from rillax.updates.traces import TraceState, cut_traces, eligibility_trace
 __all__ = [
     "RULES",
     "SGD",
+    "Adaptive",
     "AdaptiveObGD",
     "DirectionRule",
     "Intentional",
@@ -37,6 +40,7 @@ __all__ = [
     "Preconditioner",
     "Rule",
     "TraceState",
+    "adaptive",
     "adaptive_obgd",
     "clip_by_norm",
     "cut_traces",

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array
 
+from rillax.updates.adaptive import adaptive
 from rillax.updates.intentional import Preconditioner, intentional
 from rillax.updates.obgd import (
     adaptive_obgd,
@@ -133,6 +134,22 @@ class AdaptiveObGD:
 
 
 @dataclass(frozen=True)
+class Adaptive:
+    """Adam with the eligibility trace as its momentum (Gogianu et al., 2026)."""
+
+    learning_rate: float = 4.6e-4
+    """The step size, in units of each coordinate's gradient."""
+    error_clip: float = 1.0
+    """The TD error is clipped here."""
+    epsilon: float = 0.1
+    """Added to the root of the second moment."""
+
+    def build(self, decay: float) -> Transformation:
+        how = {"error_clip": self.error_clip, "epsilon": self.epsilon}
+        return adaptive(self.learning_rate, decay, **how)
+
+
+@dataclass(frozen=True)
 class Intentional:
     """The intentional update for values (Sharifnassab et al., 2026): steps measured in the output.
 
@@ -177,6 +194,7 @@ RULES: dict[str, Any] = {
     "sgd": SGD,
     "obgd": ObGD,
     "adaptive_obgd": AdaptiveObGD,
+    "adaptive": Adaptive,
     "intentional": Intentional,
     "intentional_policy": IntentionalPolicy,
 }

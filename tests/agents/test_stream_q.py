@@ -9,10 +9,11 @@ from gymnax.environments import spaces
 from rillax.agents import StreamAC, StreamQ
 from rillax.cells import RTU
 from rillax.networks import Architecture
-from rillax.updates import AdaptiveObGD, Intentional, IntentionalPolicy, ObGD
+from rillax.updates import Adaptive, AdaptiveObGD, Intentional, IntentionalPolicy, ObGD
 from tests.agents.reference import leaves
 from tests.agents.reference_stream_ac import ReferenceObGD
 from tests.agents.reference_stream_q import ReferenceStreamQ
+from tests.updates.reference_adaptive import ReferenceAdaptive
 from tests.updates.reference_intentional import ReferenceIntentional
 
 BOX = spaces.Box(-1.0, 1.0, (3,))
@@ -21,6 +22,7 @@ GAMMA, LAMBDA = 0.9, 0.7
 RULES = {
     "obgd": (ObGD(), lambda p: ReferenceObGD(p, 1.0, 2.0, GAMMA * LAMBDA)),
     "adaptive_obgd": (AdaptiveObGD(), lambda p: ReferenceObGD(p, 1.0, 2.0, GAMMA * LAMBDA, True)),
+    "adaptive": (Adaptive(0.01), lambda p: ReferenceAdaptive(p, 0.01, GAMMA * LAMBDA)),
     "intentional": (Intentional(), lambda p: ReferenceIntentional(p, 0.25, GAMMA * LAMBDA)),
     "intentional, trace": (
         Intentional(0.1, "trace"),
