@@ -122,7 +122,7 @@ def test_the_bias_correction_of_adaptive_steps_stays_at_one():
     assert next_until_last(jnp.int32(LAST)) == LAST
 
 
-@pytest.mark.parametrize("start", [2**31 - 20, 2**32 - 20])
+@pytest.mark.parametrize("start", [pytest.param(2**31 - 20, marks=pytest.mark.slow), 2**32 - 20])
 def test_an_agent_goes_on_as_if_nothing_were(start):
     """Every counter at once; an agent that has only seen a million samples does the same."""
     rule = AdaptiveObGD()

@@ -56,7 +56,7 @@ def brought(key, shape):
     return Convolution(eqx.nn.Conv2d(shape[0], 4, 3, key=key))
 
 
-@pytest.mark.parametrize("learn", [True, False])
+@pytest.mark.parametrize("learn", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_an_encoder_can_be_brought(learn):
     network = Architecture(cell=RTU(5), width=8, encoder=brought, learn_encoder=learn).build(
         jax.random.key(0), (2, 6, 6), 3

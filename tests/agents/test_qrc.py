@@ -101,8 +101,16 @@ def size(tree):
 RECURRENT = [(name, gradient) for name in CELLS for gradient in ("rtrl", "tbptt")]
 
 
+QUICK = ("rtu", "rtrl"), ("mingru", "rtrl"), ("gru", "tbptt"), ("feedforward", "rtrl")
+
+
 @pytest.mark.parametrize(
-    ("cell", "gradient"), [pair for pair in RECURRENT if pair != ("feedforward", "tbptt")]
+    ("cell", "gradient"),
+    [
+        pair if pair in QUICK else pytest.param(*pair, marks=pytest.mark.slow)
+        for pair in RECURRENT
+        if pair != ("feedforward", "tbptt")
+    ],
 )
 def test_the_size_of_the_state_does_not_change(cell, gradient):
     how = {} if cell == "feedforward" else {"gradient": gradient}

@@ -60,7 +60,7 @@ def test_networks_see_the_last_action_and_the_scaled_reward(agent, kind, x64):
         np.testing.assert_allclose(state.added, added, rtol=1e-9)
 
 
-@pytest.mark.parametrize("agent", [QRC, StreamQ, StreamAC])
+@pytest.mark.parametrize("agent", [pytest.param(QRC, marks=pytest.mark.slow), StreamQ, StreamAC])
 def test_it_is_normalised_along_with_the_observation(agent, x64):
     """By the mean and deviation of all that was taken in so far, the newest included."""
     agent = agent(network=SMALL, previous_action=True, previous_reward=True)

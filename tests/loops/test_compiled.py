@@ -151,7 +151,7 @@ def test_no_recompilation_for_another_number_of_frames():
     assert program(AGENT, ENV).compilations() == compiled
 
 
-@pytest.mark.parametrize("kind", [QRC, StreamAC])
+@pytest.mark.parametrize("kind", [pytest.param(QRC, marks=pytest.mark.slow), StreamAC])
 def test_a_state_made_without_jit_can_be_donated(kind):
     """This environment's state holds one card twice, and outside of jit that is one buffer."""
     agent, env = kind(network=AGENT.network), make("RepeatFirstEasy")
@@ -192,7 +192,7 @@ def test_a_chain_without_length_is_refused(length):
         MemoryChain(length)
 
 
-@pytest.mark.parametrize("agent", [QRC, StreamAC])
+@pytest.mark.parametrize("agent", [pytest.param(QRC, marks=pytest.mark.slow), StreamAC])
 def test_arrays_that_no_frame_uses_do_not_trouble_the_compiler(agent):
     """Without normalisation, its statistics are carried and never read: XLA used to abort."""
     how = {"normalise_observations": False, "normalise_rewards": False}
