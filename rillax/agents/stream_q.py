@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from rillax import normalisation, spaces
 from rillax.agents import senses
-from rillax.agents.exploration import epsilon_greedy, falling
+from rillax.agents.exploration import epsilon_greedy, falling, softmax_choice, value_of
 from rillax.agents.refusals import count_refused
 from rillax.networks import Architecture, Network, Stream, advance, learn, pick, split, start
 from rillax.networks.sequences import where
@@ -43,6 +43,7 @@ class StreamQState(NamedTuple):
     """The last action and reward, where they are appended to the next observation."""
     action: Int[Array, ""]
     greedy: Bool[Array, ""]
+    """Whether the action is one of the policy that is learned about."""
     observations: normalisation.Running
     rewards: normalisation.RewardScale
     key: PRNGKeyArray
@@ -72,6 +73,8 @@ class StreamQ:
     """Share of random actions at the end."""
     epsilon_frames: int = 50_000
     """Frames over which epsilon falls, in a straight line."""
+    temperature: float = 0.0
+    """Draw actions from a softmax of their values over this (expected Sarsa); 0: the best one."""
     previous_action: bool = False
     """Append the last action to what the network takes in (one-hot)."""
     previous_reward: bool = False
@@ -116,7 +119,10 @@ class StreamQ:
         q = advance(state.q, seen, state.fresh)
         values = q.network(seen, q.previous, q.memory)
         epsilon = self.epsilon(state.step) if explore else 0.0
-        action, greedy = epsilon_greedy(key_action, values, epsilon)
+        if self.temperature > 0 and explore:
+            action, greedy = softmax_choice(key_action, values, epsilon, self.temperature)
+        else:
+            action, greedy = epsilon_greedy(key_action, values, epsilon)
         state = state._replace(
             q=q,
             fresh=jnp.bool_(False),
@@ -152,7 +158,7 @@ class StreamQ:
             return pick(network(state.observation, state.q.previous, state.q.memory), state.action)
 
         q, gradient = jax.value_and_grad(value)(learns)
-        q_next = jnp.max(state.q.network.peek(seen_next, state.q.memory))
+        q_next = value_of(state.q.network.peek(seen_next, state.q.memory), self.temperature)
         td_error = reward + self.discount * (1 - terminated) * q_next - q
         td_error = senses.sane(td_error, q, gradient)
         learned = jnp.isfinite(td_error)

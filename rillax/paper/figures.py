@@ -13,6 +13,7 @@ from rillax.paper import (
     kmemory,
     mujoco,
     popgym,
+    suite,
 )
 from rillax.paper.claims import Verdict
 from rillax.paper.figure import Figure, Preset, Results
@@ -40,7 +41,7 @@ FIGURES = (
     kmemory.STALENESS,
     kmemory.RETURNS,
 )
-OURS = (choices.FIGURE, horizon.FIGURE, conditioning.FIGURE)
+OURS = (choices.FIGURE, horizon.FIGURE, conditioning.FIGURE, suite.FIGURE)
 """Studies of our own, which are no part of the paper."""
 NAMES = tuple(figure.name for figure in FIGURES)
 STUDIES = tuple(figure.name for figure in OURS)

@@ -8,8 +8,8 @@ from tests.agents.reference import Net, Welford
 class ReferenceStreamQ:
     """The agent, stateful and slow; the caller draws the actions."""
 
-    def __init__(self, q, shape, gamma, make_rule):
-        self.q, self.gamma = Net(q), gamma
+    def __init__(self, q, shape, gamma, make_rule, temperature=0.0):
+        self.q, self.gamma, self.temperature = Net(q), gamma, temperature
         self.rule = make_rule(self.q.p)
         self.obs_stats, self.ret_stats, self.ret = Welford(shape), Welford(()), 0.0
 
@@ -31,11 +31,19 @@ class ReferenceStreamQ:
         values = self.q.output(self.q.h)
         value, gradient = self.q.gradient(self.o, self.q.h, self.q.S, a)
         h2, _ = self.q.recur(o2)
-        ahead = 0.0 if terminated else self.q.output(h2).max()
+        ahead = 0.0 if terminated else self.worth(self.q.output(h2))
         delta = r + self.gamma * ahead - value
         done = terminated or truncated
-        self.rule.step(gradient, delta, done or values[a] < values.max())
+        other = self.temperature == 0 and values[a] < values.max()
+        self.rule.step(gradient, delta, done or other)
         if done:
             self.ret = 0.0
             self.q.forget()
         return delta
+
+    def worth(self, values):
+        """The best value, or the mean over the actions that a softmax would draw."""
+        if self.temperature == 0:
+            return values.max()
+        weights = np.exp((values - values.max()) / self.temperature)
+        return values @ weights / weights.sum()

@@ -7,6 +7,7 @@ import pytest
 from gymnax.environments import spaces
 
 from rillax.agents import StreamAC, StreamQ
+from rillax.agents.exploration import softmax_choice
 from rillax.cells import RTU
 from rillax.networks import Architecture
 from rillax.updates import Adaptive, AdaptiveObGD, Intentional, IntentionalPolicy, ObGD
@@ -31,19 +32,21 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("name", RULES)
-def test_updates_equal_an_independent_implementation(name, x64):
+@pytest.mark.parametrize(("name", "temperature"), [*((n, 0.0) for n in RULES), ("obgd", 0.3)])
+def test_updates_equal_an_independent_implementation(name, temperature, x64):
     rule, make_reference = RULES[name]
+    epsilon = 0.0 if temperature else 0.5
     agent = StreamQ(
         network=SMALL,
         discount=GAMMA,
         trace_decay=LAMBDA,
         q=rule,
-        epsilon_start=0.5,
-        epsilon_end=0.5,
+        epsilon_start=epsilon,
+        epsilon_end=epsilon,
+        temperature=temperature,
     )
     state = jax.jit(lambda key: agent.init(key, BOX, spaces.Discrete(3)))(jax.random.key(3))
-    reference = ReferenceStreamQ(leaves(state.q.network), (3,), GAMMA, make_reference)
+    reference = ReferenceStreamQ(leaves(state.q.network), (3,), GAMMA, make_reference, temperature)
     rng = np.random.default_rng(0)
     act, learn = jax.jit(agent.act), jax.jit(agent.learn)
     observation, greedy, ends = rng.normal(size=3), [], []
@@ -96,3 +99,14 @@ def test_stream_ac_says_which_form_of_the_rule_is_for_which():
         StreamAC(actor=Intentional())
     with pytest.raises(ValueError, match="intentional is for values"):
         StreamAC(critic=IntentionalPolicy())
+
+
+def test_a_softmax_of_values_draws_what_is_better_more_often():
+    values, temperature = jnp.array([0.0, 0.5, 1.0]), 0.5
+    keys = jax.random.split(jax.random.key(0), 4000)
+    draw = jax.vmap(lambda key: softmax_choice(key, values, 0.25, temperature))
+    actions, follows = map(np.asarray, draw(keys))
+    shares = np.bincount(actions, minlength=3) / len(actions)
+    expected = 0.75 * np.asarray(jax.nn.softmax(values / temperature)) + 0.25 / 3
+    np.testing.assert_allclose(shares, expected, atol=0.03)
+    assert abs(np.mean(follows) - 0.75) < 0.03

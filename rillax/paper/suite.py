@@ -1,0 +1,166 @@
+"""The suite: eleven games of POPGym and eight masked robots, one score for each, one mean.
+
+What a streaming agent is worth against batched PPO, over tasks that ask for different things. On a
+game 0 is random play and 1 the perfect player (docs/environments.md); on a robot 0 is no return and
+1 what PPO with an RTU reaches in the same frames. It is a study of ours and not a figure of the
+paper, so it is no part of ``all``.
+
+``rillax reproduce suite --seeds 1 --frames 200000 --only 'suite/*-ours'`` is enough to steer by.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rillax.agents import StreamQ
+from rillax.cells import RTU, FeedForward
+from rillax.experiments import Job, Run
+from rillax.experiments.results import standard_error
+from rillax.networks import Architecture
+from rillax.paper.drawing import legend, panels
+from rillax.paper.figure import Figure, Preset, Results
+from rillax.paper.jobs import with_cell
+from rillax.paper.mujoco import ENVIRONMENTS as ROBOTS
+from rillax.paper.quantities import RETURN
+from rillax.paper.tables import BATCHED_AGENTS, TABLES, UNITS
+from rillax.updates import Intentional
+
+GAMES: Mapping[str, tuple[float, float]] = {
+    "Autoencode": (-0.4995, 1.0),
+    "Battleship": (-0.4486, 1.0),
+    "Concentration": (-0.1913, 0.8313),
+    "CountRecall": (-0.9265, 1.0),
+    "HigherLower": (0.0002, 0.5305),
+    "MineSweeper": (-0.2306, 1.0),
+    "MultiarmedBandit": (-0.0004, 0.8182),
+    "NoisyPositionOnlyCartPole": (0.1114, 1.0),
+    "PositionOnlyCartPole": (0.1114, 1.0),
+    "RepeatFirst": (-0.5007, 1.0),
+    "RepeatPrevious": (-0.4996, 1.0),
+}
+"""What random play and the perfect player earn in the Easy version: docs/environments.md."""
+TUNED_ON = ("Concentration", "CountRecall", "HigherLower", "MultiarmedBandit", "RepeatFirst")
+"""The games on which numbers of ours were chosen, with seeds that no report has."""
+SEEDS, GAME_FRAMES, ROBOT_FRAMES = 3, 1_000_000, 500_000
+FIRST_SEED = 100
+"""Seeds of the report; those below were for choosing."""
+MEMORYLESS = ", no memory"
+OURS, INTENTIONAL, AC, QRC, PPO = "ours", "intentional Q(λ)", "stream AC(λ)", "QRC(λ)", "PPO"
+LOOKS = {
+    OURS: ("#00578A", "o"),
+    INTENTIONAL: ("#3D9BD6", "v"),
+    AC: ("#D55E00", "^"),
+    QRC: ("#C77700", "s"),
+    PPO: ("#111111", "D"),
+}
+"""Colour and marker; without memory the marker is hollow."""
+
+PUBLISHED = StreamQ(
+    network=Architecture(cell=RTU(UNITS, features="tanh"), width=64),
+    discount=0.99,
+    trace_decay=0.8,
+    q=Intentional(eta=0.25),
+    epsilon_frames=GAME_FRAMES // 10,
+    previous_action=True,
+    previous_reward=True,
+)
+"""Intentional Q(lambda) with the published constants and the inputs of every agent here."""
+SHORT = 0.5
+"""A discount that suits most of these games, in which an action is paid for at once."""
+
+
+def on_games() -> dict[str, Any]:
+    """The agents that play games, with the inputs that all of them have."""
+    return {
+        OURS: replace(PUBLISHED, discount=SHORT),
+        INTENTIONAL: PUBLISHED,
+        AC: TABLES[3].agent,
+        QRC: TABLES[2].agent_for(GAME_FRAMES),
+        PPO: replace(BATCHED_AGENTS["POPGym"], discount=SHORT, step_size=3e-4),
+    }
+
+
+def on_robots() -> dict[str, Any]:
+    return {AC: TABLES[4].agent, PPO: BATCHED_AGENTS["MuJoCo"]}
+
+
+def jobs(preset: Preset) -> list[Job]:
+    made = []
+    for task in GAMES:
+        for label, agent in on_games().items():
+            twin = with_cell(agent, FeedForward(UNITS))
+            made += [
+                _job(task, f"{task}Easy", label, agent, GAME_FRAMES),
+                _job(task, f"{task}Easy", label + MEMORYLESS, twin, GAME_FRAMES),
+            ]
+    for env in ROBOTS:
+        made += [_job(env, env, name, agent, ROBOT_FRAMES) for name, agent in on_robots().items()]
+    return made
+
+
+def _job(task: str, env: str, label: str, agent: Any, frames: int) -> Job:
+    run = Run(agent, env, {}, frames, SEEDS, FIRST_SEED)
+    short = label.replace(MEMORYLESS, "-memoryless").replace("(λ)", "").replace(" ", "_").lower()
+    return Job(f"suite/{task}-{short}", task, label, "ours", run)
+
+
+def scores(results: Results, label: str) -> dict[str, np.ndarray]:
+    """The score of each seed on every task that this line was run on."""
+    found = {}
+    for task in (*GAMES, *ROBOTS):
+        done = results.at(task, label)
+        scale = _scale(results, task)
+        if done is not None and scale is not None:
+            least, most = scale
+            found[task] = (done.final_returns() - least) / (most - least)
+    return {task: values for task, values in found.items() if values.size}
+
+
+def _scale(results: Results, task: str) -> tuple[float, float] | None:
+    """The returns that are 0 and 1."""
+    if task in GAMES:
+        return GAMES[task]
+    batched = results.at(task, PPO)
+    return None if batched is None else (0.0, float(np.mean(batched.final_returns())))
+
+
+def draw(results: Results, columns: int | None) -> Any:
+    """A row for each task, a mark for each line; at the end the mean over games."""
+    figure, (axes,) = panels(1, 1, width=6.0, height=5.0)
+    seen = [task for task in (*GAMES, *ROBOTS) if task in results.groups]
+    rows = [*seen, "mean of the games"]
+    for label in results.labels:
+        name = label.removesuffix(MEMORYLESS)
+        colour, marker = LOOKS[name]
+        each = scores(results, label)
+        points = [(rows.index(task), values) for task, values in each.items()]
+        if set(GAMES) <= set(each):
+            points.append((len(seen), np.array([each[task].mean() for task in GAMES])))
+        axes.errorbar(
+            [values.mean() for _, values in points],
+            [row for row, _ in points],
+            xerr=[standard_error(values) for _, values in points],
+            fmt=marker,
+            color=colour,
+            mfc=colour if label == name else "none",
+            label=label,
+            ms=5,
+        )
+    axes.set_yticks(range(len(rows)), rows)
+    axes.invert_yaxis()
+    axes.set_xlabel("score: 0 random play, 1 perfect (robots: 1 is PPO)")
+    legend(figure, [axes])
+    return figure
+
+
+FIGURE = Figure(
+    name="suite",
+    number="Ours",
+    title="Eleven games and eight robots, one score for each",
+    make_jobs=jobs,
+    quantity=RETURN,
+    draw=draw,
+    miniature=("suite/RepeatFirst-*",),
+)

@@ -1,0 +1,50 @@
+"""The suite of games and robots: its grid, its scores, its picture."""
+
+import numpy as np
+
+from rillax import envs
+from rillax.cells import FeedForward
+from rillax.experiments import store
+from rillax.paper import collect, drawing, figures, suite
+from tests.experiments.made_up import finish, prepare
+
+
+def test_every_agent_plays_every_game_with_and_without_memory():
+    (study,) = figures.select("suite").values()
+    assert "suite" not in figures.select("all")
+    assert len({job.name for job in study.jobs}) == len(study.jobs) == 11 * 5 * 2 + 8 * 2
+    for job in study.jobs:
+        run = job.work
+        envs.check(run.env)
+        assert run.seed == suite.FIRST_SEED  # the seeds below are for choosing
+        memoryless = isinstance(run.agent.network.layers[0], FeedForward)
+        assert memoryless == job.label.endswith(suite.MEMORYLESS)
+        if job.group in suite.GAMES:
+            assert run.agent.previous_action
+            assert run.agent.previous_reward
+            assert run.frames == 1_000_000
+        else:
+            assert run.frames == 500_000
+
+
+def test_random_play_scores_zero_the_perfect_player_one_and_robots_are_measured_by_ppo(tmp_path):
+    from matplotlib import pyplot as plt
+
+    root = store.Root(tmp_path / "out")
+    prepare(root)
+    for job in figures.jobs_of(figures.select("suite")):
+        least, most = suite.GAMES.get(job.group, (100.0, 400.0))
+        finish(root, job, most if job.label in (suite.OURS, suite.PPO) else least)
+    collect.collect(root, tmp_path)
+    results = collect.load(tmp_path, "suite")
+    ours, others = (suite.scores(results, label) for label in (suite.OURS, suite.AC))
+    assert set(ours) == set(suite.GAMES)
+    assert set(others) == {*suite.GAMES, *suite.ROBOTS}
+    for task in suite.GAMES:
+        np.testing.assert_allclose(ours[task].mean(), 1)
+        np.testing.assert_allclose(others[task].mean(), 0, atol=1e-9)
+    np.testing.assert_allclose(others["Ant-P"].mean(), 0.25)
+    figure = drawing.draw(results)
+    rows = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert rows == [*suite.GAMES, *suite.ROBOTS, "mean of the games"]
+    plt.close(figure)
