@@ -65,6 +65,8 @@ class Reproduce:
     """Every figure with few jobs, 2 seeds and a few thousand frames: minutes instead of days."""
     out: Path = OUT
     """Directory for the results; for Ray, one that every node sees."""
+    besides: Path | None = None
+    """Leave out the jobs that rillax results collect has put into this directory already."""
     dry_run: bool = False
     """List the jobs and what they would cost, and run nothing."""
     engine: Literal["local", "ray"] = "local"
@@ -92,6 +94,11 @@ def main(argv: list[str]) -> None:
         frames=flags.frames,
         miniature=flags.miniature,
     )
+    if flags.besides is not None:
+        chosen = collect.missing(chosen, flags.besides)
+        if not chosen:
+            say(f"every job is in {flags.besides} already")
+            return
     jobs, root = figures.jobs_of(chosen), Root(flags.out)
     root.check(flags.preset, jobs)
     costs = Costs(floor())

@@ -21,7 +21,7 @@ FigureName = Annotated[
     tyro.conf.arg(metavar="NAME", help=f"One of: {', '.join(figures.EVERY)}."),
 ]
 USAGE = """\
-usage: rillax results collect [--out DIR] [--to DIR]
+usage: rillax results collect [--out DIR] [--to DIR] [--add]
        rillax results show NAME [--results DIR] [--json]
 
   collect  gather finished jobs into one small Parquet file per figure
@@ -38,6 +38,8 @@ class Collect:
     """The directory that rillax reproduce wrote."""
     to: Path | None = None
     """Where the files go; results/PRESET if not given."""
+    add: bool = False
+    """Keep the jobs that are in the files already and not finished in --out."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def collect_results(argv: list[str]) -> None:
     flags = parse(Collect, argv, "rillax results collect")
     root = Root(flags.out)
     to = flags.to or Path("results") / root.manifest()["preset"]
-    written = collect.collect(root, to)
+    written = collect.collect(root, to, flags.add)
     if not written:
         raise ValueError(f"no job of {flags.out} is finished yet; rillax reproduce continues it")
     for path in written.values():

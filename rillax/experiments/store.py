@@ -12,7 +12,7 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -152,6 +152,16 @@ def _manifest(preset: str, before: dict[str, Any] | None) -> dict[str, Any]:
         "machines": _with(machines, machine()),
         "started": before.get("started", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())),
     }
+
+
+def joined(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """The manifest of two roots together: every commit and machine of both."""
+    both: dict[str, Any] = {**after, "started": min(before["started"], after["started"])}
+    for name in ("commits", "machines"):
+        both[name] = list(before[name])
+        for value in after[name]:
+            both[name] = _with(both[name], value)
+    return both
 
 
 def _with(values: list[Any], value: Any) -> list[Any]:

@@ -4,8 +4,10 @@ A file holds a row for each job, seed and bin. Its metadata hold the description
 it ended, and the manifest: all that tables, figures and the report need.
 """
 
+import contextlib
+import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +24,18 @@ from rillax.utils import files, settings
 from rillax.utils.files import OutputError
 from rillax.utils.names import choose
 
-__all__ = ["Results", "collect", "load", "load_all", "summary"]
+__all__ = ["Results", "collect", "load", "load_all", "missing", "summary"]
 
 FORMAT = 2
 """Of these files. The first format had settings by other names, and called a job a cell."""
 _KEY = "rillax"
 
 
-def collect(root: store.Root, to: Path) -> dict[str, Path]:
-    """Write a file for every figure of which a job is finished."""
+def collect(root: store.Root, to: Path, add: bool = False) -> dict[str, Path]:
+    """Write a file for every figure of which a job is finished.
+
+    With ``add``, jobs that are in the file already and not finished here stay in it.
+    """
     manifest = root.manifest()
     store.check(root.path, manifest)
     finished = [(job, done) for job in root.jobs() if (done := root.done(job)) is not None]
@@ -42,8 +47,37 @@ def collect(root: store.Root, to: Path) -> dict[str, Path]:
             here.sort(key=lambda pair: names.index(pair[0].name))
             written[figure.name] = path = to / f"{figure.name}.parquet"
             to.mkdir(parents=True, exist_ok=True)
-            write(path, _table(root, figure, here), _about(figure, here, manifest))
+            new = _table(root, figure, here), _about(figure, here, manifest)
+            write(path, *(_joined(path, figure, *new) if add and path.exists() else new))
     return written
+
+
+def missing(chosen: Mapping[str, Figure], directory: Path) -> dict[str, Figure]:
+    """The figures without the jobs that were collected there, settings, frames and seeds alike."""
+    left = {}
+    for name, figure in chosen.items():
+        path = directory / f"{name}.parquet"
+        done = load(directory, name).jobs if path.exists() else {}
+        jobs = tuple(j for j in figure.jobs if j.name not in done or done[j.name].job != j)
+        left[name] = dataclasses.replace(figure, jobs=jobs)
+    return {name: figure for name, figure in left.items() if figure.jobs}
+
+
+def _joined(
+    path: Path, figure: Figure, table: pa.Table, about: dict[str, Any]
+) -> tuple[pa.Table, dict[str, Any]]:
+    """What a file holds together with what is new; what is new takes the place of what was."""
+    old, before = _read(path)
+    presets = [one["manifest"]["preset"] for one in (before, about)]
+    if presets[0] != presets[1]:
+        raise OutputError(f"{path} holds the preset {presets[0]}, not {presets[1]}: choose --to")
+    kept = [name not in about["jobs"] for name in old["job"].to_pylist()]
+    table = pa.concat_tables([old.filter(pa.array(kept)), table], promote_options="default")
+    described = before["jobs"] | about["jobs"]
+    order = [job.name for job in figure.jobs if job.name in described]
+    manifest = store.joined(before["manifest"], about["manifest"])
+    jobs = {name: described[name] for name in order}
+    return table, {**about, "jobs": jobs, "manifest": manifest}
 
 
 def _table(root: store.Root, figure: Figure, here: list[tuple[Job, Any]]) -> pa.Table:
@@ -67,7 +101,9 @@ def _metrics(directory: Path, done: Mapping[str, Any]) -> pa.Table:
         raise OutputError(f"{directory / METRICS} is damaged: {error}") from error
 
 
-def _about(figure: Figure, here: list[tuple[Job, Any]], manifest: Mapping[str, Any]) -> Any:
+def _about(
+    figure: Figure, here: list[tuple[Job, Any]], manifest: Mapping[str, Any]
+) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "figure": figure.name,
@@ -100,19 +136,33 @@ def load(directory: Path, figure: str) -> Results:
         raise OutputError(
             f"there is no {path}: run rillax reproduce {figure}, then rillax results collect"
         )
-    try:
+    table, about = _read(path)
+    with _foreign(path):
+        manifest = about["manifest"]
+        whole = figures.find(figure, manifest["preset"])
+        return Results(whole, _jobs(table, about["jobs"]), manifest)
+
+
+def _read(path: Path) -> tuple[pa.Table, dict[str, Any]]:
+    """The rows and the metadata of a file."""
+    with _foreign(path):
         table = pq.read_table(path, page_checksum_verification=True)
         about = json.loads((table.schema.metadata or {})[_KEY.encode()])
         if about.pop(files.DIGEST, None) not in (None, files.digest(about)):
             raise OutputError(f"{path} is damaged: what it holds does not match its digest")
-        manifest = about["manifest"]
         if (written := about.get("format", 1)) != FORMAT:
             raise OutputError(
                 f"{path} is of format {written}, and this rillax reads format {FORMAT}: read it "
-                f"with rillax {manifest['rillax']}, which wrote it"
+                f"with rillax {about['manifest']['rillax']}, which wrote it"
             )
-        whole = figures.find(figure, manifest["preset"])
-        return Results(whole, _jobs(table, about["jobs"]), manifest)
+        return table.replace_schema_metadata(None), about
+
+
+@contextlib.contextmanager
+def _foreign(path: Path) -> Iterator[None]:
+    """Whatever is wrong with a file is an ``OutputError`` that names it."""
+    try:
+        yield
     except OutputError:
         raise
     except (OSError, pa.ArrowException, LookupError, ValueError, TypeError) as error:

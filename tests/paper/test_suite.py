@@ -4,6 +4,7 @@ import numpy as np
 
 from rillax import envs
 from rillax.cells import FeedForward
+from rillax.cli.main import main
 from rillax.experiments import store
 from rillax.paper import collect, drawing, figures, suite
 from tests.experiments.made_up import finish, prepare
@@ -48,3 +49,26 @@ def test_random_play_scores_zero_the_perfect_player_one_and_robots_are_measured_
     rows = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert rows == [*suite.GAMES, *suite.ROBOTS, "mean of the games"]
     plt.close(figure)
+
+
+def test_a_grid_is_run_and_collected_in_parts(tmp_path, capsys):
+    """As on two machines, or after a directory was lost: what is collected is not run again."""
+    jobs = figures.jobs_of(figures.select("suite"))
+    for part, some in (("a", jobs[:3]), ("b", jobs[2:5])):
+        root = store.Root(tmp_path / part)
+        prepare(root)
+        for job in some:
+            finish(root, job, 0.25 if part == "a" else 0.5)
+        main(["results", "collect", "--out", str(root.path), "--to", str(tmp_path / "c"), "--add"])
+    results = collect.load(tmp_path / "c", "suite")
+    assert list(results.jobs) == [job.name for job in jobs[:5]]
+    means = [results.jobs[job.name].final_returns().mean() for job in jobs[:5]]
+    np.testing.assert_allclose(means, [0.25, 0.25, 0.5, 0.5, 0.5], rtol=1e-5)
+    left = collect.missing(figures.select("suite"), tmp_path / "c")
+    assert figures.jobs_of(left) == jobs[5:]
+    shorter = figures.select("suite", frames=1000, only=[jobs[0].name])
+    assert figures.jobs_of(collect.missing(shorter, tmp_path / "c"))  # it is another job
+    capsys.readouterr()
+    names = [job.name for job in jobs[:2]]
+    main(["reproduce", "suite", "--only", *names, "--besides", str(tmp_path / "c")])
+    assert "already" in capsys.readouterr().out
