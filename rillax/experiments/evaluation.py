@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from rillax import envs, spaces
-from rillax.agents.frozen import Frozen, can_be_greedy
+from rillax.agents.frozen import Frozen, require_greedy
 from rillax.experiments.checkpoints import CHECKPOINT, Checkpoints
 from rillax.experiments.description import Run
 from rillax.experiments.results import Bins, number
@@ -82,11 +82,8 @@ def evaluate(
     """
     if episodes < 1:
         raise ValueError(f"episodes must be at least 1, got {episodes}")
-    if not explore and not can_be_greedy(run.agent):
-        raise ValueError(
-            f"{type(run.agent).__name__}.act has no argument explore, so it cannot be greedy: "
-            "evaluate it as it was trained (--explore)"
-        )
+    if not explore:
+        require_greedy(run.agent, "evaluate it as it was trained (--explore)")
     frozen = Frozen(run.agent, explore)
     env = envs.make(run.env, **run.env_settings)
     if envs.is_jax(env):

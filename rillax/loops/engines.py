@@ -7,6 +7,7 @@ its place: no Python comes between, so nothing can be interrupted.
 
 from collections import deque
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import jax
@@ -15,6 +16,7 @@ import numpy as np
 
 from rillax import agents, export, spaces
 from rillax._jax.kernels import Program, one_kernel
+from rillax.agents.frozen import Frozen
 from rillax.loops.packing import Packing
 from rillax.utils import checkpoint
 from rillax.utils.names import choose
@@ -32,6 +34,8 @@ class Engine(Protocol):
 
     names: list[str]
     """Of the metrics."""
+    only_learns: bool
+    """Whether it can neither act greedily nor be frozen."""
 
     def start(self, state: Any, acted: bool, out: Any = None) -> Result:
         """What is held of a state; ``acted`` says whether there is an action to learn about."""
@@ -41,10 +45,21 @@ class Engine(Protocol):
         """The agent's state, as a tree."""
         ...
 
-    def act(self, held: Place, beside: Any, observation: np.ndarray) -> None: ...
+    def act(
+        self,
+        held: Place,
+        beside: Any,
+        observation: np.ndarray,
+        explore: bool = True,
+        frozen: bool = False,
+    ) -> None: ...
 
     def learn(self, held: Place, beside: Any, reward: np.ndarray, *rest: Any) -> None:
         """The rest is the next observation, terminated and truncated."""
+        ...
+
+    def watch(self, held: Place, beside: Any, reward: np.ndarray, *rest: Any) -> None:
+        """As ``learn``, and nothing is learned; the rest is the next observation and done."""
         ...
 
     def skip(self, held: Place, beside: Any, done: bool) -> None: ...
@@ -67,11 +82,18 @@ def make_engine(
 class JaxEngine:
     """The agent's functions, compiled for packed states; the old state is donated."""
 
+    only_learns = False
+
     def __init__(self, agent: Any, state: Any):
         self.agent = agent
         self.names: list[str] = []
         self._packing = Packing(state)
-        self._act = self._compiled(agent.act)
+        self._acts = {
+            (explore, frozen): self._compiled(self._act(explore, frozen))
+            for explore in (True, False)
+            for frozen in (True, False)
+        }
+        self._watch = self._compiled(lambda *given: (Frozen(agent).watch(*given), None))
         self._learn = self._compiled(self._learn_or_refuse)
         self._skip = self._compiled(lambda state, done: (self._skipped(state, done), None))
         self._warm: set[int] = set()
@@ -87,6 +109,11 @@ class JaxEngine:
 
         forms = [one_kernel(packed), packed] if agents.one_kernel(self.agent) else [packed]
         return Program(*forms, donate=(0,))
+
+    def _act(self, explore: bool, frozen: bool) -> Any:
+        if frozen:
+            return Frozen(self.agent, explore).act
+        return self.agent.act if explore else partial(self.agent.act, explore=False)
 
     def _learn_or_refuse(self, state: Any, *transition: Any) -> tuple[Any, jax.Array]:
         """The agent's ``learn``, and its metrics in one array, the last of which is refusal."""
@@ -114,11 +141,21 @@ class JaxEngine:
     def state(self, result: Result) -> Any:
         return self._packing.unpack([array.copy() for array in result[0]])
 
-    def act(self, held: Place, beside: Any, observation: np.ndarray) -> None:
-        self._move(self._act, held, beside, observation)
+    def act(
+        self,
+        held: Place,
+        beside: Any,
+        observation: np.ndarray,
+        explore: bool = True,
+        frozen: bool = False,
+    ) -> None:
+        self._move(self._acts[explore, frozen], held, beside, observation)
 
     def learn(self, held: Place, beside: Any, reward: np.ndarray, *rest: Any) -> None:
         self._move(self._learn, held, beside, reward, *rest)
+
+    def watch(self, held: Place, beside: Any, reward: np.ndarray, *rest: Any) -> None:
+        self._move(self._watch, held, beside, reward, *rest)
 
     def skip(self, held: Place, beside: Any, done: bool) -> None:
         self._move(self._skip, held, beside, done)
@@ -148,6 +185,8 @@ def _is_number(leaf: Any) -> bool:
 class CEngine:
     """The agent in C, compiled on this machine. Its state is a struct that each call changes."""
 
+    only_learns = True
+
     def __init__(self, agent: Any, observation_space: Any, action_space: Any, state: Any):
         self._source = export.source(agent, observation_space, action_space)
         self.names = list(self._source.metrics)
@@ -168,7 +207,8 @@ class CEngine:
         arrays, _ = self._source.layout.read(self._c.save(), self._arrays, "the C learner")
         return checkpoint.unflatten(self._like, arrays, "the C learner")
 
-    def act(self, held: Place, beside: Any, observation: np.ndarray) -> None:
+    def act(self, held: Place, beside: Any, observation: np.ndarray, *how: bool) -> None:
+        del how  # it only learns
         seen = self._numbers(observation)
         inputs: list[tuple[Any, ...]] = [(self._c.address,), (seen.ctypes.data,)]
         results: Iterable[Any]
@@ -188,6 +228,9 @@ class CEngine:
         filled = map(self._c.functions["metrics"], (self._c.address,), (metrics.ctypes.data,))
         results = zip(codes, filled, (metrics,), strict=False)
         held.extend(zip(results, (beside,), strict=False))
+
+    def watch(self, held: Place, beside: Any, reward: np.ndarray, *rest: Any) -> None:
+        raise NotImplementedError
 
     def skip(self, held: Place, beside: Any, done: bool) -> None:
         codes = map(self._c.functions["skip"], (self._c.address,), (done,))
