@@ -12,10 +12,10 @@ import numpy as np
 
 from rillax import envs, spaces
 from rillax.agents.frozen import Frozen, require_greedy
-from rillax.experiments.checkpoints import CHECKPOINT, Checkpoints
+from rillax.experiments.checkpoints import CHECKPOINT
 from rillax.experiments.description import Run
-from rillax.experiments.results import Bins, number
-from rillax.experiments.training import digest, make_run_loop, read_config
+from rillax.experiments.results import number
+from rillax.experiments.training import bins_of, checkpoints_of, make_run_loop, read_config
 from rillax.loops import inputs
 from rillax.utils.files import OutputError
 
@@ -52,12 +52,11 @@ class Evaluation:
 
 def trained(out: Path, trust: bool = False) -> tuple[Run, Any]:
     """A run on disk and the state of its agent; arrays have a leading axis over seeds."""
-    run, options = read_config(out, trust)
+    run, _ = read_config(out, trust)
     if not (out / CHECKPOINT).exists():
         raise OutputError(f"{out} has no {CHECKPOINT}, so there is no agent to load")
     loop = make_run_loop(run)
-    checkpoints = Checkpoints(out, run.seeds, options.checkpoint_seconds, digest(run))
-    checkpoints.read(loop, Bins(run.frames))
+    checkpoints_of(run, out).read(loop, bins_of(run))
     return run, loop.agent_state()
 
 

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import jax
-
 from rillax import envs
 from rillax.experiments.description import Run
 from rillax.experiments.evaluation import of_seed, trained
@@ -22,12 +20,10 @@ def settings_of_run(path: Path, trust: bool = False) -> tuple[Run, Spaces]:
 
 
 def open_run(path: Path, seed: int | None = None, trust: bool = False) -> tuple[Run, Spaces, Any]:
-    """A run, its spaces, and the state of one seed's agent at the start of a new episode."""
+    """A run, its spaces, and the state of one seed's agent."""
     run, spaces = settings_of_run(path, trust)
-    _, states = trained(path, trust)
-    state = of_seed(states, index_of(run, seed, path))
-    skip = getattr(run.agent, "skip", None)
-    return run, spaces, state if skip is None else jax.jit(skip)(state, True)
+    at = index_of(run, seed, path)
+    return run, spaces, of_seed(trained(path, trust)[1], at)
 
 
 def index_of(run: Run, seed: int | None, path: Path) -> int:

@@ -409,7 +409,7 @@ class Learner:
         open_run = settings.find("rillax.experiments.learners:open_run")
         run, (observed, acted), state = open_run(Path(path), seed, trust)
         learner = cls(run.agent, observed, acted, on_bad_input=on_bad_input, engine=engine)
-        learner.go_on(state)
+        learner.begin_with(state)
         return learner
 
     def _go_on(self, state: Any, beside: _Beside) -> None:
@@ -428,6 +428,11 @@ class Learner:
                 action = np.clip(action.reshape(self.action_space.shape), *map(np.asarray, bounds))
         last = ACTED if acted else LEARNED if step else NEW
         self._go_on(state, _Beside(step + self.skipped, self.skipped, last, action=action))
+
+    def begin_with(self, state: Any) -> None:
+        """Go on from a state of the agent with a new episode."""
+        skip = getattr(self.agent, "skip", None)
+        self.go_on(state if skip is None else jax.jit(skip)(state, True))
 
     @property
     def acted(self) -> bool:
