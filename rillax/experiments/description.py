@@ -14,7 +14,7 @@ from rillax import agents, staleness
 from rillax.envs.others import is_own
 from rillax.loops.inputs import OnBadInput
 from rillax.staleness import Replay
-from rillax.utils import settings
+from rillax.utils import ranges, settings
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,7 @@ class Run:
     """Whether nothing else may run beside it."""
 
     def __post_init__(self) -> None:
-        for name in ("frames", "seeds"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        ranges.check(self, frames=ranges.COUNT, seeds=ranges.COUNT)
         lengths = 0, *self.extended, self.frames
         if any(a >= b for a, b in pairwise(lengths)):
             raise ValueError(f"a run is extended to more frames than it had, got {lengths[1:]}")

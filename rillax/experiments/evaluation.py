@@ -12,6 +12,7 @@ import numpy as np
 
 from rillax import envs, spaces
 from rillax.agents.frozen import Frozen, require_greedy
+from rillax.envs.wrappers import for_agents
 from rillax.experiments.checkpoints import CHECKPOINT
 from rillax.experiments.description import Run
 from rillax.experiments.results import number
@@ -88,7 +89,7 @@ def evaluate(
     if envs.is_jax(env):
         if show is not None:
             raise ValueError(f"{run.env} runs in JAX and has no pictures: leave out --video")
-        play: Any = partial(_play_in_jax, frozen, env)
+        play: Any = partial(_play_in_jax, frozen, for_agents(env))
     else:
         play = _HostPlayer(frozen, env if show is None else _with_pictures(run), show)
     results = []
@@ -144,9 +145,6 @@ class _HostPlayer:
     def __init__(self, frozen: Frozen, env: Any, show: Show | None):
         self.frozen, self.env, self.show = frozen, env, show
         self._act, self._watch = jax.jit(frozen.act), jax.jit(frozen.watch)
-        self._first = 0
-        if spaces.is_discrete(env.action_space):
-            self._first = inputs.first(env.action_space)
 
     def __call__(self, state: Any, seed: int) -> tuple[Any, float, int]:
         state, earned, length, over = self.frozen.begin(state), 0.0, 0, False
@@ -154,7 +152,7 @@ class _HostPlayer:
         seen = inputs.as_observation(observation, self.env.observation_space)
         while not over:
             state, action = self._act(state, seen)
-            taken = np.asarray(action) + self._first
+            taken = spaces.for_environment(self.env.action_space, np.asarray(action))
             observation, reward, terminated, truncated, _ = self.env.step(taken)
             seen = inputs.as_observation(observation, self.env.observation_space)
             over = bool(terminated or truncated)

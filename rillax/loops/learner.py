@@ -31,7 +31,7 @@ from rillax.loops.inputs import (
     what_is_wrong,
 )
 from rillax.loops.interface import require_steps
-from rillax.utils import checkpoint, settings
+from rillax.utils import checkpoint, machine, settings
 from rillax.utils.checkpoint import CheckpointError
 
 __all__ = ["BadInput", "Learner", "NotFinite"]
@@ -89,9 +89,11 @@ class _Held(NamedTuple):
     def metrics(self) -> Any:
         return self.result[-1] if self.beside.last == LEARNED else self.beside.metrics
 
-    def after(self, last: str, **changes: Any) -> _Beside:
-        """What is beside the state after one more call."""
-        return self.beside._replace(last=last, action=self.action, metrics=self.metrics, **changes)
+    def after(self, last: str, seen: int = 0, skipped: int = 0) -> _Beside:
+        """What is beside the state after one more call, which saw and skipped so many."""
+        old = self.beside
+        counts = old.step + seen, old.skipped + skipped
+        return _Beside(*counts, last, old.frozen, self.action, self.metrics)
 
 
 class Learner:
@@ -143,6 +145,7 @@ class Learner:
         self.observation_space, self.action_space = observation_space, action_space
         self.on_bad_input: OnBadInput = on_bad_input
 
+        machine.keep_compilations()
         start = quick_jit(lambda key: agent.init(key, observation_space, action_space))
         state = start(jax.random.key(seed))
         self._engine = make_engine(engine, agent, observation_space, action_space, state)
@@ -223,6 +226,17 @@ class Learner:
                 "learner and Learner.load it without engine='c'"
             )
 
+    def warm_up(self) -> None:
+        """Compile all that the learner will ever need, so that no later call has to.
+
+        Acting with and without exploration, learning, skipping, all that once more for a frozen
+        learner, and saving. The learner stays as it is.
+        """
+        with self._lock:
+            self._require_same_process()
+            self._engine.warm_up(self._held)
+            checkpoint.flatten(self.state)
+
     def act(self, observation: Any, explore: bool = True) -> Any:
         """Take in an observation and choose an action for the environment.
 
@@ -244,7 +258,8 @@ class Learner:
                 how = bool(explore), held.beside.frozen
                 self._engine.act(self._held, held.after(ACTED), array, *how)
             action = self._now().action
-        return self._neutral() if action is None else self._for_environment(action)
+        chosen = spaces.neutral_action(self.action_space) if action is None else np.asarray(action)
+        return spaces.for_environment(self.action_space, chosen)
 
     def learn(
         self,
@@ -267,21 +282,17 @@ class Learner:
                 self._refuse(wrong)
             self._require_same_process()
             held = self._now()
-            step, skipped = held.beside.step + 1, held.beside.skipped
             if wrong is not None or held.beside.last == DROPPED:
-                beside = held.after(SKIPPED, step=step, skipped=skipped + 1)
-                self._engine.skip(self._held, beside, any(ends))
+                self._engine.skip(self._held, held.after(SKIPPED, 1, 1), any(ends))
                 return
             if held.beside.frozen:
-                beside = held.after(SKIPPED, step=step)
-                self._engine.watch(self._held, beside, number, array, any(ends))
+                self._engine.watch(self._held, held.after(SKIPPED, 1), number, array, any(ends))
                 return
-            beside = held.after(LEARNED, step=step)
-            self._engine.learn(self._held, beside, number, array, *ends)
+            self._engine.learn(self._held, held.after(LEARNED, 1), number, array, *ends)
             result, beside = self._held[0]
             if self._engine.refused(result):
-                self._held.append((result, beside._replace(skipped=skipped + 1)))
-                inputs.refuse(self.on_bad_input, _not_finite(step), NotFinite)
+                self._held.append((result, beside._replace(skipped=beside.skipped + 1)))
+                inputs.refuse(self.on_bad_input, _not_finite(beside.step), NotFinite)
 
     def _require_action(self) -> None:
         last = self._held[0][1].last
@@ -298,19 +309,6 @@ class Learner:
             f"step {self.step}: {wrong}; nothing was learned and nothing changed "
             "(on_bad_input='skip' drops such a transition)",
         )
-
-    def _for_environment(self, action: Any) -> np.ndarray:
-        """An action of the agent as the environment counts it."""
-        array = np.asarray(action)
-        discrete = spaces.is_discrete(self.action_space)
-        return array + inputs.first(self.action_space) if discrete else array
-
-    def _neutral(self) -> np.ndarray:
-        """An action before any has been chosen: the first one, or the middle of the box."""
-        if spaces.is_discrete(self.action_space):
-            return np.asarray(inputs.first(self.action_space))
-        low, high = (np.asarray(b) for b in spaces.action_bounds(self.action_space))
-        return np.nan_to_num((low + high) / 2, nan=0.0, posinf=0.0, neginf=0.0)
 
     # Files.
 
@@ -423,9 +421,9 @@ class Learner:
         step, action = int(getattr(state, "step", 0)), None
         if (acted or step) and hasattr(state, "action"):
             action = np.asarray(state.action)
-            if not spaces.is_discrete(self.action_space):
-                bounds = spaces.action_bounds(self.action_space)
-                action = np.clip(action.reshape(self.action_space.shape), *map(np.asarray, bounds))
+            if getattr(state, "bounds", None) is not None:
+                low, high = map(np.asarray, state.bounds)
+                action = np.clip(action.reshape(low.shape), low, high)
         last = ACTED if acted else LEARNED if step else NEW
         self._go_on(state, _Beside(step + self.skipped, self.skipped, last, action=action))
 
@@ -456,9 +454,9 @@ def _beside(meta: Mapping[str, Any], action_space: Any) -> _Beside:
     if not counted or last not in _LAST or frozen not in (True, False):
         raise ValueError(f"its counters are not right: {step}, {skipped}, {last!r:.20}")
     if action is not None:
-        discrete = spaces.is_discrete(action_space)
-        action = np.asarray(action, np.int32 if discrete else np.float32)
-        if action.shape != (() if discrete else action_space.shape):
+        shape, dtype = spaces.action_form(action_space)
+        action = np.asarray(action, dtype)
+        if action.shape != shape:
             raise ValueError(f"its last action has shape {action.shape}")
     return _Beside(step, skipped, last, bool(frozen), action)
 

@@ -45,6 +45,9 @@ class Packing:
     def unpack(self, packed: list[jax.Array]) -> Any:
         leaves: list[Any] = [None] * len(self._keys)
         for group, array in zip(self._groups.values(), packed, strict=True):
+            if len(group) == 1 and not self._keys[group[0]]:
+                leaves[group[0]] = array  # as it is, so that a program sees what it leaves alone
+                continue
             sizes = [int(np.prod(self._shapes[i])) for i in group]
             parts = jnp.split(array.ravel(), np.cumsum(sizes)[:-1])
             for i, part in zip(group, parts, strict=True):

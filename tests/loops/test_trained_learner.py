@@ -81,3 +81,26 @@ def test_freeze_thaw_and_greedy(tmp_path):
     loaded.thaw()
     stream(loaded, 2)
     assert not all(np.array_equal(a, b) for a, b in zip(before, kept(loaded), strict=True))
+
+
+def test_after_warm_up_nothing_compiles(tmp_path):
+    compiled = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, *_, **__: compiled.append(event) if "backend_compile" in event else None
+    )
+    learner = Learner(AGENT, BOX, ACTIONS, on_bad_input="skip")
+    before = bits(learner)
+    learner.warm_up()
+    assert_same(bits(learner), before)
+    assert learner.step == 0
+    assert compiled
+    compiled.clear()
+    stream(learner, 6)
+    learner.act(np.zeros(3), explore=False)
+    learner.learn(np.nan, np.zeros(3))
+    learner.freeze()
+    stream(learner, 3)
+    learner.act(np.zeros(3), explore=False)
+    learner.save(tmp_path / "x")
+    assert learner.skipped == 1
+    assert compiled == []
