@@ -194,6 +194,7 @@ class Corridor(Environment):
         return JaxDiscrete(2)
 
 
+@pytest.mark.slow
 def test_a_dict_in_jax():
     results = rillax.train(QRC(network=SMALL), Corridor(), 40)
     assert np.nanmax(results.metrics["length"]) == np.nanmin(results.metrics["length"]) == 3

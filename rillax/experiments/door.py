@@ -13,7 +13,7 @@ from rillax import envs
 from rillax.envs.environment import is_jax
 from rillax.experiments.description import Options, Run
 from rillax.experiments.results import Bins, iqm
-from rillax.experiments.training import Moment, play, train_into
+from rillax.experiments.training import Moment, held_in, play, train_into
 from rillax.loops import Learner, make_loop
 from rillax.loops.inputs import OnBadInput
 from rillax.utils import machine
@@ -97,6 +97,7 @@ def train(
     env_settings: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
+    resume: bool = False,
     on_bad_input: OnBadInput = "raise",
     options: Options = Options(),
 ) -> Results:
@@ -110,7 +111,8 @@ def train(
     others, by name.
 
     With ``out`` the run is written into that directory as ``rillax train`` does, and can be
-    resumed, evaluated and compared; the environment is then given by its name.
+    resumed, evaluated and compared; the environment is then given by its name. ``resume`` goes on
+    with the same run if the directory holds it, to ``frames`` in all, finished or not.
     """
     machine.keep_compilations()
     numbers = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
@@ -127,7 +129,9 @@ def train(
         run = Run(agent, env, **how)
         if run.seed_numbers != list(numbers):
             raise ValueError(f"with out=, seeds must follow one another, got {list(numbers)}")
-        _, ended = train_into(run, Path(out), options, overwrite=overwrite, watch=watch, stop=stop)
+        before = held_in(Path(out), run) if resume else None
+        again: dict[str, Any] = {"overwrite": overwrite, "resume": before is not None}
+        _, ended = train_into(before or run, Path(out), options, **again, watch=watch, stop=stop)
     else:
         name = env if isinstance(env, str) else type(env).__name__
         plan = _Plan(agent, name, **how, numbers=numbers)

@@ -6,7 +6,7 @@ import platform
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -289,6 +289,23 @@ def _follow_extension(run: Run, out: Path, options: Options) -> None:
     before = (files.read_json(out / CONFIG) or {}).get("run")
     if any(before == _as_json(earlier) for earlier in run.earlier):
         write_config(run, out, options)
+
+
+def held_in(out: Path, run: Run) -> Run | None:
+    """The run in a directory, extended to as many frames as this one; None if there is none.
+
+    It must be the same but for its length.
+    """
+    if not (out / CONFIG).exists():
+        return None
+    value = (files.read_json(out / CONFIG) or {}).get("run") or {}
+    frames, extended = value.get("frames"), tuple(value.get("extended", ()))
+    there = replace(run, frames=frames or run.frames, extended=extended)
+    if value != _as_json(there) or run.frames < there.frames:
+        raise files.OutputError(
+            f"{out} holds another run, or a longer one: choose another out, or overwrite it"
+        )
+    return there if run.frames == there.frames else there.extend(run.frames)
 
 
 def _remove(out: Path, *names: str) -> None:

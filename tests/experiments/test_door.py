@@ -14,6 +14,7 @@ from rillax.cli import main as cli
 from rillax.cli.train import parse
 from rillax.experiments.training import read_config
 from rillax.networks import Architecture
+from rillax.utils.files import OutputError
 
 SMALL = Architecture(cell=RTU(4), width=4)
 AGENT = QRC(network=SMALL, epsilon_frames=40)
@@ -73,7 +74,12 @@ def test_results_are_arrays_and_metrics_can_be_ones_own(tmp_path):
     np.testing.assert_array_equal(stopped.returns[:, 0], results.returns[:50, 0])
     assert pq.read_table(out / "metrics.parquet")["frame"].to_pylist()[-1] == 200
     assert not json.loads((out / "summary.json").read_text())["complete"]
-    cli.main(["train", "--resume", str(out)])  # without the metric, which is code of Python's
+    again = {"env_settings": {"length": 3}, "out": out, "resume": True}
+    longer = rillax.train(AGENT, "MemoryChain", 400, seeds=[3], **again)  # without the metric
+    assert longer.complete
+    np.testing.assert_array_equal(longer.returns[:, 0], results.returns[:, 0])
+    with pytest.raises(OutputError, match="holds another run, or a longer one"):
+        rillax.train(AGENT, "MemoryChain", 300, seeds=[3], **again)
     table = pq.read_table(out / "metrics.parquet")
     assert table["frame"].to_pylist()[-1] == 400
     assert json.loads((out / "summary.json").read_text())["complete"]
@@ -92,19 +98,24 @@ class Hidden(gym.Env):
         return np.full(2, self.left / 5, np.float32), float(action), self.left == 0, False, {}
 
 
-def test_an_environment_of_ones_own_is_given_as_it_is(tmp_path):
+@pytest.mark.slow
+def test_an_environment_of_ones_own_is_given_as_it_is():
     agent = StreamAC(network=SMALL)
     results = rillax.train(agent, Hidden, 50, seeds=2)
     assert results.metrics["length"][-1].tolist() == [5, 5]
     assert 0 <= results.final_return <= 5
+    with pytest.raises(ValueError, match="there is a metric 'return' already"):
+        rillax.train(agent, Hidden, 50, metrics={"return": lambda snapshot: 0})
+
+
+def test_what_cannot_be_trained_is_named(tmp_path):
+    agent = StreamAC(network=SMALL)
     with pytest.raises(ValueError, match="2 seeds need an environment each: give a function"):
         rillax.train(agent, Hidden(), 50, seeds=2)
     with pytest.raises(ValueError, match="with out=, the environment is given by its name"):
         rillax.train(agent, Hidden, 50, out=tmp_path)
     with pytest.raises(ValueError, match="seeds must follow one another, got"):
         rillax.train(agent, "MemoryChain", 50, seeds=[1, 5], out=tmp_path)
-    with pytest.raises(ValueError, match="there is a metric 'return' already"):
-        rillax.train(agent, Hidden, 50, metrics={"return": lambda snapshot: 0})
 
 
 def test_a_config_is_changed_by_flags(tmp_path, capsys):

@@ -83,6 +83,7 @@ def test_freeze_thaw_and_greedy(tmp_path):
     assert not all(np.array_equal(a, b) for a, b in zip(before, kept(loaded), strict=True))
 
 
+@pytest.mark.slow
 def test_after_warm_up_nothing_compiles(tmp_path):
     compiled = []
     jax.monitoring.register_event_duration_secs_listener(
