@@ -216,6 +216,8 @@ def _extended(run: Run, frames: int) -> Run:
         if value is not None:
             flag = name.replace("_", "-")
             say(f"--{flag} stays {value:,}, as the run began: a schedule is not stretched")
+            if name == "anneal_frames":
+                say(f"the step size is 0 from frame {value:,} on, so nothing more is learned there")
     return run.extend(frames)
 
 

@@ -147,7 +147,7 @@ class JaxEngine:
 
     def start(self, state: Any, acted: bool, out: Any = None) -> Result:
         del acted
-        return self._packing.pack(state), out
+        return self._packing.pack_on_host(state), out
 
     def state(self, result: Result) -> Any:
         return self._packing.unpack([array.copy() for array in result[0]])
