@@ -19,6 +19,9 @@ from jaxtyping import Array, Float
 
 KINDS = "Box, Discrete, MultiDiscrete or MultiBinary, or a Dict or Tuple of these"
 
+MOST_CHOICES = 10_000
+"""Of an action; a file may claim any number of them."""
+
 
 def is_discrete(space: Any) -> bool:
     return hasattr(space, "n") and not getattr(space, "shape", ())  # a MultiBinary has a shape
@@ -157,7 +160,10 @@ def _choices(leaf: Any) -> list[int]:
         return [int(leaf.n)]
     if is_multi_discrete(leaf):
         return [int(n) for n in np.ravel(leaf.nvec)]
-    return [2] * math.prod(leaf.shape)
+    count = math.prod(leaf.shape)
+    if count > MOST_CHOICES:
+        raise ValueError(f"an action may have at most {MOST_CHOICES:,} choices, got {leaf}")
+    return [2] * count
 
 
 def action_size(space: Any) -> int:

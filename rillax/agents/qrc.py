@@ -118,7 +118,7 @@ class QRC:
         ranges.check(self, trace_decay=ranges.SHARE, regularisation=ranges.NOT_NEGATIVE)
         ranges.check(self, clip_gradients=ranges.POSITIVE)
         ranges.check(self, epsilon_start=ranges.SHARE, epsilon_end=ranges.SHARE)
-        ranges.check(self, epsilon_frames=ranges.COUNT)
+        ranges.check(self, epsilon_frames=ranges.NOT_NEGATIVE)
         for name in ("q", "h"):
             if not hasattr(rule := getattr(self, name), "scale_direction"):
                 raise ValueError(

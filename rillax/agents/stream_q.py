@@ -92,7 +92,7 @@ class StreamQ:
         senses.check(self)
         ranges.check(self, trace_decay=ranges.SHARE)
         ranges.check(self, epsilon_start=ranges.SHARE, epsilon_end=ranges.SHARE)
-        ranges.check(self, epsilon_frames=ranges.COUNT)
+        ranges.check(self, epsilon_frames=ranges.NOT_NEGATIVE)
 
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> StreamQState:
         key, key_q = jax.random.split(key)

@@ -14,7 +14,7 @@ from rillax.updates import SGD, AdaptiveObGD, Intentional, ObGD
         (lambda: QRC(discount=2), r"discount must be in \[0, 1\], got 2"),
         (lambda: QRC(epsilon_start=5), r"epsilon_start must be in \[0, 1\], got 5"),
         (lambda: StreamQ(epsilon_end=-0.1), r"epsilon_end must be in \[0, 1\]"),
-        (lambda: StreamQ(epsilon_frames=0), "epsilon_frames must be at least 1, got 0"),
+        (lambda: StreamQ(epsilon_frames=-1), "epsilon_frames must be at least 0, got -1"),
         (lambda: StreamAC(trace_decay=1.5), r"trace_decay must be in \[0, 1\], got 1.5"),
         (lambda: StreamAC(entropy=float("nan")), "entropy must be at least 0, got nan"),
         (lambda: StreamAC(discount="high"), r"discount must be in \[0, 1\], got 'high'"),
