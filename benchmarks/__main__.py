@@ -106,8 +106,14 @@ def main() -> None:
         console.print(table)
     if "learner" in only:
         times = results["learner"] = steps.learner()
-        parts = (f"{name} {us:.0f} us" for name, us in times.items())
-        console.print("a step of a Learner:", ", ".join(parts))
+        table = Table("act and learn of a Learner", "engine", "median us", "99 % us", "of a step")
+        for name, engines in times.items():
+            for engine, row in engines.items():
+                us = (f"{row[n]:.0f}" for n in ("median_us", "p99_us"))
+                table.add_row(name, engine, *us, f"{row['ratio_to_step']:.2f}")
+        console.print(table)
+        seconds = results["first_action_seconds"] = steps.first_action()
+        console.print(f"a Learner's first action, with compiled programs kept: {seconds:.1f} s")
     if "host" in only:
         host_loop(results)
     if "games" in only:

@@ -1,6 +1,10 @@
 """A step of each agent against the floor, over widths and seeds, on one core."""
 
 import dataclasses
+import os
+import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,6 +20,7 @@ from rillax.agents import QRC, StreamAC, StreamQ
 from rillax.cells import Correction, MinGRU
 from rillax.experiments.timing import microseconds_per_frame
 from rillax.loops.compiled import CompiledLoop
+from rillax.loops.engines import EngineName
 from rillax.networks import Architecture, streams
 from rillax.updates import Intentional, IntentionalPolicy, ObGD
 from rillax.utils import settings
@@ -125,19 +130,69 @@ def _ratio(one: Any, other: Any) -> float:
     return times["other"] / times["one"]
 
 
-def learner() -> dict[str, float]:
-    """``act`` and ``learn`` of a Learner, for each agent."""
-    observation = np.zeros(8, np.float32)
+def learner() -> dict[str, dict[str, dict[str, float]]]:
+    """``act`` and ``learn`` of a Learner with each engine, against a step in a compiled loop.
+
+    Microseconds, measured in turns: the median and the 99th percentile of single calls of both, and
+    the median as a ratio to a step of the agent inside a loop.
+    """
+    return {name: _beside_a_loop(agent) for name, agent in AGENTS.items()}
+
+
+def _beside_a_loop(agent: Any, rounds: int = 30, calls: int = 100) -> dict[str, dict[str, float]]:
+    loop = CompiledLoop(agent, ENV, [0])
     spaces = gymnasium.spaces.Box(-1, 1, (8,)), gymnasium.spaces.Discrete(2)
-    loops = {}
-    for name, agent in AGENTS.items():
-        learner = Learner(agent, *spaces)
+    learners = {engine: Learner(agent, *spaces, engine=engine) for engine in _engines()}
+    for one in learners.values():
+        one.warm_up()
+    loop.run(calls)
+    steps, times = [], {engine: list[float]() for engine in learners}
+    for _ in range(rounds):
+        started = time.perf_counter()
+        loop.run(calls)
+        steps.append((time.perf_counter() - started) / calls)
+        for engine, one in learners.items():
+            times[engine] += [_act_and_learn(one) for _ in range(calls)]
+    step = float(np.median(steps))
+    return {
+        engine: {
+            "median_us": 1e6 * float(np.median(seconds)),
+            "p99_us": 1e6 * float(np.percentile(seconds, 99)),
+            "ratio_to_step": float(np.median(seconds)) / step,
+        }
+        for engine, seconds in times.items()
+    }
 
-        def run(frames: int, learner: Any = learner) -> Any:
-            for _ in range(frames):
-                learner.act(observation)
-                learner.learn(0.0, observation, False, False)
-            return learner.state.key
 
-        loops[name] = run
-    return microseconds_per_frame(loops)
+def _engines() -> list[EngineName]:
+    return ["jax", "c"] if shutil.which(os.environ.get("CC", "cc")) else ["jax"]
+
+
+def _act_and_learn(learner: Learner) -> float:
+    observation = np.zeros(8, np.float32)
+    started = time.perf_counter()
+    learner.act(observation)
+    learner.learn(0.0, observation, False, False)
+    return time.perf_counter() - started
+
+
+_FIRST_ACTION = """
+import time
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from rillax import Learner
+from rillax.agents import StreamAC
+Learner, StreamAC
+started = time.perf_counter()
+learner = Learner(StreamAC(), Box(-1, 1, (8,)), Discrete(2))
+learner.act(np.zeros(8, np.float32))
+print(time.perf_counter() - started)
+"""
+
+
+def first_action() -> float:
+    """Seconds from making a Learner to its first action, its programs compiled before."""
+    command = [sys.executable, "-c", _FIRST_ACTION]
+    for _ in range(2):
+        said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return float(said)

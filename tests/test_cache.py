@@ -4,14 +4,21 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 FLAGS = ["--length", "3", "--width", "4", "--hidden", "4", "--seeds", "1", "--frames", "50"]
 
 
 def train(out, cache):
+    return run(["-m", "rillax", "train", *FLAGS, "--out", str(out)], cache)
+
+
+def run(program, cache):
+    """Run Python with a cache directory; returns the names of what is kept there."""
     ours = ("JAX_COMPILATION_CACHE_DIR", "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS")
     env = {k: v for k, v in os.environ.items() if k not in ours}
     subprocess.run(
-        [sys.executable, "-m", "rillax", "train", *FLAGS, "--out", str(out)],
+        [sys.executable, *program],
         env=env | {"XDG_CACHE_HOME": str(cache), "HOME": str(cache)},
         check=True,
         capture_output=True,
@@ -30,3 +37,24 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
     nowhere = tmp_path / "cache"
     nowhere.write_text("a file where a directory should be")
     assert train(tmp_path / "a", nowhere) == set()
+
+
+LEARNER = """
+import numpy as np
+from gymnasium.spaces import Box, Discrete
+from rillax import Learner
+from rillax.agents import StreamAC
+from rillax.cells import RTU
+from rillax.networks import Architecture
+agent = StreamAC(network=Architecture(cell=RTU(4), width=4))
+learner = Learner(agent, Box(-1, 1, (2,)), Discrete(2))
+learner.act(np.zeros(2))
+learner.learn(1.0, np.zeros(2))
+"""
+
+
+@pytest.mark.slow
+def test_a_learner_keeps_its_programs_too(tmp_path):
+    kept = run(["-c", LEARNER], tmp_path)
+    assert any("packed" in name for name in kept)
+    assert run(["-c", LEARNER], tmp_path) == kept

@@ -6,6 +6,7 @@ and running statistics stay as they are.
 
 import inspect
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import jax
@@ -56,7 +57,21 @@ class Frozen:
 
 def can_be_greedy(agent: Any) -> bool:
     """Whether an agent can be asked not to explore; one of a user's may not know how."""
-    return "explore" in inspect.signature(agent.act).parameters
+    kind: Any = type(agent)
+    return _takes_explore(kind)
+
+
+@cache
+def _takes_explore(kind: Any) -> bool:
+    return "explore" in inspect.signature(kind.act).parameters
+
+
+def require_greedy(agent: Any, instead: str) -> None:
+    """Raise an error that says what to do instead, unless the agent can be asked not to explore."""
+    if not can_be_greedy(agent):
+        raise ValueError(
+            f"{type(agent).__name__}.act has no argument explore, so it cannot be greedy: {instead}"
+        )
 
 
 def _fields(state: Any, name: str) -> list[tuple[str, Any]]:

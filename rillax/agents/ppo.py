@@ -33,10 +33,11 @@ from rillax.agents.advantages import (
     td_error,
     value_loss,
 )
-from rillax.agents.policies import actions_of, clip_action, make_policy
+from rillax.agents.policies import Factored, actions_of, as_input, clip_action, make_policy
 from rillax.cells import recall
 from rillax.networks import Architecture, Network, split
 from rillax.networks.sequences import along, hidden_alone, move, read, where
+from rillax.utils import ranges
 from rillax.utils.counts import next_until_last
 
 Metrics = dict[str, Float[Array, ""]]
@@ -53,7 +54,7 @@ class Parameters(NamedTuple):
     """What is learned."""
 
     actor: Network
-    log_deviation: Float[Array, " actions"] | None
+    log_deviation: Float[Array, " actions"] | Factored | None
     """None for discrete actions."""
     critic: Network
 
@@ -71,7 +72,7 @@ class PPOState(NamedTuple):
     """All that the agent is, but for the rollout under way. Its size never changes."""
 
     actor: Network
-    log_deviation: Float[Array, " actions"] | None
+    log_deviation: Float[Array, " actions"] | Factored | None
     critic: Network
     optimiser: Any
     start: Memories
@@ -170,11 +171,13 @@ class PPO:
                     f"{name} is for the streaming agents: for ppo it must be {plain!r}, got "
                     f"{value!r}"
                 )
-        for name in ("environments", "rollout", "epochs", "minibatches", "sequence_length"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.anneal_frames is not None and self.anneal_frames < 1:
-            raise ValueError(f"anneal_frames must be at least 1, got {self.anneal_frames}")
+        senses.check(self)
+        counts = ("environments", "rollout", "epochs", "minibatches", "sequence_length")
+        ranges.check(self, **dict.fromkeys((*counts, "anneal_frames"), ranges.COUNT))
+        ranges.check(self, trace_decay=ranges.SHARE)
+        weights = ("value_coefficient", "entropy", "step_size", "actor_gain", "critic_gain")
+        ranges.check(self, **dict.fromkeys(weights, ranges.NOT_NEGATIVE))
+        ranges.check(self, clip=ranges.POSITIVE, max_gradient_norm=ranges.POSITIVE)
         if self.rollout % self.sequence_length:
             raise ValueError(
                 f"a rollout of {self.rollout} steps does not divide into sequences of "
@@ -341,7 +344,8 @@ class PPO:
             return None
 
         def one(added: Array, action: Array, reward: Array) -> Array | None:
-            return senses.of(added, action, reward, self.previous_reward)
+            remembered = as_input(action, state.log_deviation)
+            return senses.of(added, remembered, reward, self.previous_reward)
 
         return jax.vmap(one)(state.added, self._taken(state), reward)
 

@@ -35,6 +35,7 @@ from rillax.updates import (
     cut_traces,
     eligibility_trace,
 )
+from rillax.utils import ranges
 from rillax.utils.counts import next_until_last
 
 Metrics = dict[str, Float[Array, ""]]
@@ -113,6 +114,11 @@ class QRC:
     """Normalise by about so many of the last samples; by all there were if not given."""
 
     def __post_init__(self) -> None:
+        senses.check(self)
+        ranges.check(self, trace_decay=ranges.SHARE, regularisation=ranges.NOT_NEGATIVE)
+        ranges.check(self, clip_gradients=ranges.POSITIVE)
+        ranges.check(self, epsilon_start=ranges.SHARE, epsilon_end=ranges.SHARE)
+        ranges.check(self, epsilon_frames=ranges.NOT_NEGATIVE)
         for name in ("q", "h"):
             if not hasattr(rule := getattr(self, name), "scale_direction"):
                 raise ValueError(

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 
 from rillax import normalisation, spaces
 from rillax.updates.sums import sum_of
+from rillax.utils import ranges
 
 REASON = 1e12
 """No TD error or value is as large as this, unless something has run away."""
@@ -23,12 +24,7 @@ def size(action_space: Any, previous_action: bool, previous_reward: bool) -> int
     """How many numbers are added to an observation."""
     actions = 0
     if previous_action:
-        discrete = spaces.is_discrete(action_space)
-        actions = (
-            spaces.action_count(action_space)
-            if discrete
-            else spaces.action_bounds(action_space)[0].size
-        )
+        actions = spaces.action_size(action_space)
     return actions + previous_reward
 
 
@@ -100,6 +96,12 @@ class Settings(Protocol):
     def input_bound(self) -> float | None: ...
     @property
     def normalisation_window(self) -> int | None: ...
+
+
+def check(agent: Settings) -> None:
+    """Raise a ValueError unless what an agent says about its inputs is in range."""
+    ranges.check(agent, discount=ranges.SHARE, input_bound=ranges.POSITIVE)
+    ranges.check(agent, normalisation_window=ranges.COUNT)
 
 
 def limits(agent: Settings) -> normalisation.Limits:

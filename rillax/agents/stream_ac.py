@@ -21,11 +21,12 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from rillax import normalisation, spaces
 from rillax.agents import senses
-from rillax.agents.policies import actions_of, clip_action, make_policy
+from rillax.agents.policies import Factored, actions_of, as_input, clip_action, make_policy
 from rillax.agents.refusals import count_refused
 from rillax.networks import Architecture, Network, Stream, advance, learn, split, start
 from rillax.networks.sequences import where
 from rillax.updates import Intentional, IntentionalPolicy, ObGD, Rule, cut_traces
+from rillax.utils import ranges
 from rillax.utils.counts import next_until_last
 
 Metrics = dict[str, Float[Array, ""]]
@@ -35,7 +36,7 @@ class ActorParameters(NamedTuple):
     """What the actor learns."""
 
     network: Network
-    log_deviation: Float[Array, " actions"] | None
+    log_deviation: Float[Array, " actions"] | Factored | None
     """None for discrete actions, and where the network puts it out."""
 
 
@@ -43,7 +44,7 @@ class StreamACState(NamedTuple):
     """All that the agent is. Its size never changes."""
 
     actor: Stream
-    log_deviation: Float[Array, " actions"] | None
+    log_deviation: Float[Array, " actions"] | Factored | None
     critic: Stream
     actor_optimiser: Any
     critic_optimiser: Any
@@ -104,6 +105,9 @@ class StreamAC:
     """Normalise by about so many of the last samples; by all there were if not given."""
 
     def __post_init__(self) -> None:
+        senses.check(self)
+        ranges.check(self, trace_decay=ranges.SHARE, entropy=ranges.NOT_NEGATIVE)
+        ranges.check(self, actor_gain=ranges.NOT_NEGATIVE, critic_gain=ranges.NOT_NEGATIVE)
         if type(self.actor) is Intentional:
             raise ValueError("the actor's rule is for values; intentional_policy is for policies")
         if isinstance(self.critic, IntentionalPolicy):
@@ -160,6 +164,10 @@ class StreamAC:
         """The last action as the environment takes it."""
         return state.action if state.bounds is None else clip_action(state.action, state.bounds)
 
+    def _remembered(self, state: StreamACState) -> Array:
+        """The last action as the networks may take it in."""
+        return as_input(self._taken(state), state.log_deviation)
+
     def learn(
         self,
         state: StreamACState,
@@ -175,7 +183,7 @@ class StreamAC:
         """
         done = jnp.logical_or(terminated, truncated)
         reward, rewards = senses.scale(self, state, reward, done)
-        added = senses.of(state.added, self._taken(state), reward, self.previous_reward)
+        added = senses.of(state.added, self._remembered(state), reward, self.previous_reward)
         seen_next, _ = senses.observe(self, state, next_observation, added)
         actor_learns, actor_frozen = split(state.actor.network)
         critic_learns, critic_frozen = split(state.critic.network)
@@ -225,7 +233,7 @@ class StreamAC:
 
     def watch(self, state: StreamACState, reward: Array, done: Array) -> StreamACState:
         """Let a transition go by unlearned, and see what came of the last action all the same."""
-        return self.skip(senses.watched(self, state, self._taken(state), reward, done), done)
+        return self.skip(senses.watched(self, state, self._remembered(state), reward, done), done)
 
     def skip(self, state: StreamACState, done: Array) -> StreamACState:
         """Let a transition go by unlearned; memory is kept, unless the episode ended with it."""

@@ -24,6 +24,7 @@ from rillax.agents.refusals import count_refused
 from rillax.networks import Architecture, Network, Stream, advance, learn, pick, split, start
 from rillax.networks.sequences import where
 from rillax.updates import Intentional, Rule, cut_traces
+from rillax.utils import ranges
 from rillax.utils.counts import next_until_last
 
 Metrics = dict[str, Float[Array, ""]]
@@ -89,6 +90,12 @@ class StreamQ:
     """Largest normalised observation or scaled reward; no limit if None."""
     normalisation_window: int | None = None
     """Normalise by about so many of the last samples; by all there were if not given."""
+
+    def __post_init__(self) -> None:
+        senses.check(self)
+        ranges.check(self, trace_decay=ranges.SHARE)
+        ranges.check(self, epsilon_start=ranges.SHARE, epsilon_end=ranges.SHARE)
+        ranges.check(self, epsilon_frames=ranges.NOT_NEGATIVE, temperature=ranges.NOT_NEGATIVE)
 
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> StreamQState:
         key, key_q = jax.random.split(key)

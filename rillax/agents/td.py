@@ -25,6 +25,7 @@ from rillax.agents import senses
 from rillax.agents.refusals import count_refused
 from rillax.networks import Architecture, Network, Stream, advance, learn, split, start
 from rillax.updates import Intentional, Rule, cut_traces
+from rillax.utils import ranges
 from rillax.utils.counts import next_until_last
 
 Metrics = dict[str, Float[Array, ""]]
@@ -87,8 +88,10 @@ class TD:
     def __post_init__(self) -> None:
         if not self.discounts:
             raise ValueError("discounts must name at least one, got none")
+        ranges.check(self, trace_decay=ranges.SHARE, input_bound=ranges.POSITIVE)
+        ranges.check(self, normalisation_window=ranges.COUNT)
         for discount in self.discounts:
-            if not 0 <= discount < 1:
+            if discount not in ranges.DECAY:
                 raise ValueError(f"a discount must be in [0, 1), got {discount}")
 
     @property
@@ -112,7 +115,7 @@ class TD:
             prediction=jnp.zeros(count),
             error=ReturnError(jnp.zeros(count), jnp.zeros(count)),
             observations=normalisation.start(shape),
-            idle=None if spaces.is_discrete(action_space) else _middle(action_space),
+            idle=_idle(action_space),
             step=jnp.int32(0),
         )
 
@@ -220,6 +223,8 @@ def return_error(
     return added, jax.tree.map(lambda leaf: jnp.where(done, 0, leaf), kept)
 
 
-def _middle(space: Any) -> Float[Array, "..."]:
-    low, high = (jnp.nan_to_num(bound, posinf=0, neginf=0) for bound in spaces.action_bounds(space))
-    return (low + high) / 2
+def _idle(space: Any) -> Float[Array, "..."] | None:
+    """An action for an agent that only predicts; None for the first of a Discrete."""
+    if spaces.is_discrete(space):
+        return None
+    return jnp.asarray(spaces.neutral_action(space), float)

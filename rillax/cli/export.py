@@ -4,15 +4,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-import jax
 import tyro
 
-from rillax import envs, export
+from rillax import export
 from rillax.cli.flags import Int
 from rillax.cli.terminal import parse, say
-from rillax.experiments.checkpoints import CHECKPOINT, Checkpoints
-from rillax.experiments.results import Bins
-from rillax.experiments.training import digest, make_run_loop, read_config
+from rillax.experiments.checkpoints import CHECKPOINT
+from rillax.experiments.evaluation import of_seed, trained
+from rillax.experiments.learners import index_of, settings_of_run
 from rillax.loops import Learner
 from rillax.utils import checkpoint, machine
 from rillax.utils.files import OutputError
@@ -63,21 +62,15 @@ def learner_of(path: Path, seed: int | None, fresh: bool, trust: bool) -> Learne
             return learner
         spaces = learner.observation_space, learner.action_space
         return Learner(learner.agent, *spaces, seed=seed or 0)
-    run, _ = read_config(path, trust)
+    run, spaces = settings_of_run(path, trust)
     chosen = run.seed if seed is None else seed
-    spaces = envs.spaces_of(envs.make(run.env, **run.env_settings))
     learner = Learner(run.agent, *spaces, seed=chosen)
     if fresh:
         return learner
-    if chosen not in run.seed_numbers:
-        seeds = f"{run.seed_numbers[0]} to {run.seed_numbers[-1]}"
-        raise ValueError(f"{path} has no seed {chosen}; it has {seeds}")
+    at = index_of(run, chosen, path)
     if not (path / CHECKPOINT).exists():
         raise OutputError(
             f"{path} has no {CHECKPOINT} to go on from; --fresh starts from its settings alone"
         )
-    loop = make_run_loop(run)
-    Checkpoints(path, run.seeds, 0.0, digest(run)).read(loop, Bins(run.frames))
-    at = run.seed_numbers.index(chosen)
-    learner.go_on(jax.tree.map(lambda leaf: leaf[at], loop.agent_state()))
+    learner.go_on(of_seed(trained(path, trust)[1], at))
     return learner

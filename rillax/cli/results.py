@@ -1,6 +1,7 @@
 """``rillax results collect`` and ``rillax results show``: what the paper's experiments gave."""
 
 import json
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +23,7 @@ FigureName = Annotated[
 ]
 USAGE = """\
 usage: rillax results collect [--out DIR] [--to DIR] [--add]
-       rillax results show NAME [--results DIR] [--json]
+       rillax results show NAME [--results DIR | --out DIR] [--json]
 
   collect  gather finished jobs into one small Parquet file per figure
   show     print the numbers of a figure
@@ -48,7 +49,9 @@ class Show:
 
     name: FigureName
     results: Path = RESULTS
-    """The directory that rillax results collect wrote."""
+    """The directory that rillax results collect wrote, or rillax reproduce."""
+    out: Path | None = None
+    """The directory that rillax reproduce writes: show what is finished there so far."""
     json: bool = False
     """Print JSON, for programs."""
 
@@ -76,7 +79,13 @@ def collect_results(argv: list[str]) -> None:
 
 def show_results(argv: list[str]) -> None:
     flags = parse(Show, argv, "rillax results show")
-    rows = collect.summary(collect.load(flags.results, flags.name))
+    if flags.out is None:
+        results = collect.load(flags.results, flags.name)
+    else:
+        with tempfile.TemporaryDirectory() as place:
+            collect.collect(Root(flags.out), Path(place))
+            results = collect.load(Path(place), flags.name, f"finished job in {flags.out}")
+    rows = collect.summary(results)
     if flags.json:
         print(json.dumps(rows, indent=2))
     else:

@@ -23,6 +23,7 @@ from rillax.experiments.training import (
     bytes_needed,
     prepare,
     read_config,
+    read_run,
     shown,
 )
 from rillax.paper import presets
@@ -58,14 +59,21 @@ class Place:
     """How many steps back to remember (KMemoryChain)."""
     env_arg: tuple[str, ...] = ()
     """A setting of the environment, as key=value; the value is JSON or else text."""
+    config: Path | None = None
+    """Begin with the settings in this file, which is like a run's config.json; other flags are
+    changes to it."""
+    trust: bool = False
+    """Import code that --config names: an agent, cell or rule that is not rillax's."""
 
 
 @dataclass(frozen=True)
 class Resume:
-    """Continue a run that was stopped or killed. Its settings are in its directory."""
+    """Continue a run that was stopped or killed, or extend one. Its settings are in its files."""
 
     resume: Path
     """The directory of the run."""
+    frames: flags.OptionalInt = None
+    """Go on to so many frames per seed in all."""
     trust: bool = False
     """Import code that the run's config.json names: an agent, cell or rule that is not rillax's."""
 
@@ -73,7 +81,8 @@ class Resume:
 ABOUT = """Train an agent and write down what it learned.
 
 Writes config.json, metrics.parquet, curve.png, summary.json and a checkpoint into the directory
---out. `rillax train --resume DIR` continues a run that was stopped or killed.
+--out. `rillax train --resume DIR` continues a run that was stopped or killed, and with --frames
+MORE it goes on to more frames, finished or not.
 """
 EPILOG = """\
 Another agent, cell or rule has other flags. This lists those of stream_ac with a GRU:
@@ -139,19 +148,45 @@ def parse(argv: list[str]) -> Command:
     argv = split(argv)
     if "--resume" in argv:
         return _parse_resume(argv)
-    name = peek(argv, "--agent") or AGENT
-    argv = older.translate(argv, name)
-    agent, argv = kinds.choose_parts(_default_agent(name, argv), argv)
-    known = _flags(name, agent)
+    base, options, argv = _begin_with(argv)
+    agent, argv = kinds.choose_parts(base.agent, argv)
+    name = _name(agent, argv)
+    base = dataclasses.replace(base, agent=agent)
+    known = _flags(name, base, options)
     cls = flags.flag_class(known, HEADINGS, ABOUT)
     parsed = terminal.parse(cls, argv, PROG, hint=_hint(known), epilog=EPILOG)
     place, options, agent = (
         settings.change(value, **flags.given(parsed, known, owner))
-        for value, owner in ((Place(), "place"), (Options(), "how"), (agent, "agent"))
+        for value, owner in ((Place(), "place"), (options, "how"), (agent, "agent"))
     )
-    run = Run(agent, env_settings=_env_settings(place))
-    run = settings.change(run, **flags.given(parsed, known, "run"))
-    return Command(run, options, place.out, overwrite=place.overwrite)
+    changes = flags.given(parsed, known, "run")
+    before = {} if "env" in changes else base.env_settings
+    env_settings = {**before, **_env_settings(place)}
+    run = dataclasses.replace(base, agent=agent, env_settings=env_settings)
+    return Command(settings.change(run, **changes), options, place.out, overwrite=place.overwrite)
+
+
+def _begin_with(argv: list[str]) -> tuple[Run, Options, list[str]]:
+    """What flags are changes to: the run in --config, or the agent's defaults; and the flags."""
+    path, chosen = peek(argv, "--config"), peek(argv, "--agent")
+    if path is None:
+        name = chosen or AGENT
+        argv = older.translate(argv, name)
+        return Run(_default_agent(name, argv)), Options(), argv
+    run, options = read_run(Path(path), "--trust" in argv)
+    run = dataclasses.replace(run, extended=())
+    if chosen is not None and chosen != _name_of(run.agent):
+        run = dataclasses.replace(run, agent=_default_agent(chosen, argv))
+    return run, options, older.translate(argv, _name_of(run.agent))
+
+
+def _name_of(agent: Any) -> str:
+    """What --agent is for this agent."""
+    return kinds.name_of(agent, AGENTS)
+
+
+def _name(agent: Any, argv: list[str]) -> str:
+    return peek(argv, "--agent") or _name_of(agent)
 
 
 def _hint(known: Mapping[str, Flag]) -> str:
@@ -161,10 +196,33 @@ def _hint(known: Mapping[str, Flag]) -> str:
 
 def _parse_resume(argv: list[str]) -> Command:
     chosen = terminal.parse(
-        Resume, argv, PROG, hint="--resume takes a directory, and no other flag but --trust"
+        Resume, argv, PROG, hint="--resume takes a directory, and no flags but --frames and --trust"
     )
     run, options = read_config(chosen.resume, chosen.trust)
+    if chosen.frames is not None and chosen.frames != run.frames:
+        run = _extended(run, chosen.frames)
     return Command(run, options, chosen.resume, resume=True)
+
+
+def _extended(run: Run, frames: int) -> Run:
+    """The run to more frames; what becomes of its schedules is said."""
+    if frames < run.frames:
+        raise ValueError(
+            f"--frames is the length of the run in all, and it has {run.frames:,} already: "
+            f"expected more, got {frames:,}"
+        )
+    schedules = {n: leaf.value for n, leaf in settings.flat(run.agent).items() if _is_schedule(n)}
+    for name, value in schedules.items():
+        if value is not None:
+            flag = name.replace("_", "-")
+            say(f"--{flag} stays {value:,}, as the run began: a schedule is not stretched")
+            if name == "anneal_frames":
+                say(f"the step size is 0 from frame {value:,} on, so nothing more is learned there")
+    return run.extend(frames)
+
+
+def _is_schedule(setting: str) -> bool:
+    return setting.endswith("_frames")
 
 
 def _default_agent(name: str, argv: list[str]) -> Any:
@@ -211,10 +269,12 @@ def _frozen(value: Any) -> Any:
     return value
 
 
-def _flags(name: str, agent: Any) -> dict[str, Flag]:
+def _flags(name: str, run: Run, options: Options) -> dict[str, Flag]:
     """Every flag of a run with this agent."""
-    own = {n: leaf for n, leaf in settings.flat(Run(agent)).items() if len(leaf.paths[0]) == 1}
-    of_the_run = (own, "run"), (settings.flat(Place()), "place"), (settings.flat(Options()), "how")
+    agent = run.agent
+    own = {n: leaf for n, leaf in settings.flat(run).items() if len(leaf.paths[0]) == 1}
+    del own["extended"]  # by --resume
+    of_the_run = (own, "run"), (settings.flat(Place()), "place"), (settings.flat(options), "how")
     found: dict[str, Flag] = {}
     for leaves, owner in of_the_run:
         found |= flags.flags_of(leaves, owner, "run")

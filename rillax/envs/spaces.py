@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, PRNGKeyArray
 
-from rillax.spaces import is_discrete
+from rillax.spaces import is_box, is_discrete
 
 
 class Space:
@@ -154,10 +154,6 @@ def to_gymnasium(space: Any) -> gymnasium.Space:
         parts = {name: to_gymnasium(part) for name, part in space.spaces.items()}
         return gymnasium.spaces.Dict(parts)
     raise ValueError(f"Gymnasium has no space like {space}: expected Box, Discrete, Tuple or Dict")
-
-
-def is_box(space: Any) -> bool:
-    return hasattr(space, "low") and hasattr(space, "high")
 
 
 def is_tuple(space: Any) -> bool:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from rillax.envs import environment, spaces
-from rillax.spaces import is_discrete
+from rillax.spaces import inner, is_discrete, is_structured
 
 
 class ObservationWrapper(environment.Environment, abc.ABC):
@@ -144,27 +144,52 @@ class PreviousReward(ObservationWrapper):
         return spaces.Box(-jnp.inf, jnp.inf, (1,), jnp.float32)
 
 
+class Flat(ObservationWrapper):
+    """An environment whose observations are of several parts, as one vector."""
+
+    def addition(self, action: Array, reward: Array, params: Any) -> Float[Array, "0"]:
+        return jnp.zeros(0, jnp.float32)
+
+    def added_space(self, params: Any) -> spaces.Box:
+        return spaces.Box(0.0, 0.0, (0,), jnp.float32)
+
+    def observe(self, key: Any, state: Any, action: Any, params: Any) -> Float[Array, " size"]:
+        return flatten(
+            self.env.observation_space(params), self.env.observe(key, state, action, params)
+        )
+
+
+def for_agents(env: Any) -> Any:
+    """An environment in JAX as agents take it: its observations are arrays."""
+    observations, actions = environment.spaces_of(env)
+    if is_structured(actions):
+        raise ValueError(
+            f"an environment in JAX must have Discrete or Box actions, got {actions}; give one of "
+            "Gymnasium's for others"
+        )
+    return Flat(env) if is_structured(observations) else env
+
+
 def flatten(space: Any, value: Any) -> Float[Array, " size"]:
     """A value of a space as a vector: one-hot if it is discrete, its numbers in order if not."""
     if is_discrete(space):
         return jax.nn.one_hot(value, space.n, dtype=jnp.float32)
-    if spaces.is_tuple(space):
-        parts = zip(space.spaces, value, strict=True)
-        return jnp.concatenate([flatten(part, item) for part, item in parts])
+    if parts := inner(space):
+        return jnp.concatenate([flatten(part, value[name]) for name, part in parts.items()])
     if spaces.is_box(space):
         return jnp.asarray(value, jnp.float32).reshape(-1)
-    raise ValueError(f"only Box, Discrete and Tuple spaces make a vector, got {space}")
+    raise ValueError(f"only Box, Discrete, Tuple and Dict spaces make a vector, got {space}")
 
 
 def _bounds(space: Any) -> tuple[Float[Array, " size"], Float[Array, " size"]]:
     """The least and the greatest vector that ``flatten`` makes of a value of the space."""
     if is_discrete(space):
         return jnp.zeros(space.n), jnp.ones(space.n)
-    if spaces.is_tuple(space):
-        lows, highs = zip(*map(_bounds, space.spaces), strict=True)
+    if parts := inner(space):
+        lows, highs = zip(*map(_bounds, parts.values()), strict=True)
         return jnp.concatenate(lows), jnp.concatenate(highs)
     if spaces.is_box(space):
         bounds = (space.low, space.high)
         low, high = (jnp.broadcast_to(jnp.float32(bound), space.shape) for bound in bounds)
         return low.reshape(-1), high.reshape(-1)
-    raise ValueError(f"only Box, Discrete and Tuple spaces make a vector, got {space}")
+    raise ValueError(f"only Box, Discrete, Tuple and Dict spaces make a vector, got {space}")

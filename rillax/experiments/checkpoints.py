@@ -1,6 +1,7 @@
 """The checkpoint of a run: when to write it, and how to resume from it."""
 
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,15 @@ CHECKPOINT_SHARE = 0.01
 class Checkpoints:
     """When to write a checkpoint, and writing it."""
 
-    def __init__(self, out: Path, seeds: int, every: float, run: str):
-        """``run`` is the digest of the run's settings: a checkpoint belongs to them."""
+    def __init__(
+        self, out: Path, seeds: int, every: float, run: str, earlier: Collection[str] = ()
+    ):
+        """``run`` is the digest of the run's settings: a checkpoint belongs to them.
+
+        One that was written before the run was extended has a digest of ``earlier``.
+        """
         self.out, self.seeds, self.every, self.run = out, seeds, every, run
+        self.earlier = earlier
         self.path = out / CHECKPOINT
         self.due = time.perf_counter() + every
 
@@ -57,7 +64,7 @@ class Checkpoints:
         arrays, meta = checkpoint.load(self.path)
         if meta.get("kind") != "run":
             raise CheckpointError(f"{self.path} holds a {meta.get('kind')}, not a run")
-        if meta.get("run") != self.run:
+        if meta.get("run") not in (self.run, *self.earlier):
             raise CheckpointError(
                 f"{self.path} was not written with the settings in config.json: one of them was "
                 "changed or is damaged; restore the other file, or begin anew with --overwrite"
@@ -81,3 +88,16 @@ class Checkpoints:
         good = self.out / LAST_GOOD
         if self.path.exists() and not good.exists():
             files.write(good, lambda beside: beside.write_bytes(self.path.read_bytes()))
+
+
+class NoCheckpoints:
+    """In the place of ``Checkpoints`` where nothing is written down."""
+
+    def write_if_due(self, *_: Any) -> None:
+        pass
+
+    def write(self, *_: Any) -> None:
+        pass
+
+    def keep_last_good(self) -> None:
+        pass

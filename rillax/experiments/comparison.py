@@ -19,7 +19,7 @@ from rillax.experiments.training import CONFIG, METRICS, SUMMARY
 from rillax.utils.files import OutputError
 from rillax.utils.settings import KIND
 
-UNTOLD = ("frames", "seeds", "seed")
+UNTOLD = ("frames", "seeds", "seed", "extended")
 """What says how long a run was, and not what it was."""
 PLAIN = ((), ("agent",), ("network",), ("env_settings",))
 """Parts whose settings go by their own names."""

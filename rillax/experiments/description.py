@@ -4,15 +4,17 @@ A ``Run`` is what ``rillax train`` makes of its flags, what ``config.json`` hold
 a grid is. Nothing in it depends on where or how it is run: that is ``Options``.
 """
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from itertools import pairwise
+from typing import Any, ClassVar, Self
 
 from rillax import agents, staleness
 from rillax.envs.others import is_own
 from rillax.loops.inputs import OnBadInput
 from rillax.staleness import Replay
-from rillax.utils import settings
+from rillax.utils import ranges, settings
 
 
 @dataclass(frozen=True)
@@ -37,16 +39,32 @@ class Run:
     replay: Replay = "inputs"
     """What is replayed: the recurrent layers' inputs as they were, or the observations, encoded
     anew."""
+    extended: tuple[int, ...] = field(default=(), metadata={"quiet": True})
+    """How many frames it was to have, each time before it was extended."""
 
     alone: ClassVar[bool] = False
     """Whether nothing else may run beside it."""
 
     def __post_init__(self) -> None:
-        for name in ("frames", "seeds"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        ranges.check(self, frames=ranges.COUNT, seeds=ranges.COUNT)
+        lengths = 0, *self.extended, self.frames
+        if any(a >= b for a, b in pairwise(lengths)):
+            raise ValueError(f"a run is extended to more frames than it had, got {lengths[1:]}")
         if self.staleness is not None:
             staleness.check(self.staleness, self.replay)
+
+    def extend(self, frames: int) -> Self:
+        """The same run to more frames; everything else, the agent's schedules too, stays."""
+        extended = (*self.extended, self.frames)
+        return dataclasses.replace(self, frames=frames, extended=extended)
+
+    @property
+    def earlier(self) -> list[Self]:
+        """What it was, each time before it was extended."""
+        return [
+            dataclasses.replace(self, frames=frames, extended=self.extended[:i])
+            for i, frames in enumerate(self.extended)
+        ]
 
     @property
     def seed_numbers(self) -> list[int]:

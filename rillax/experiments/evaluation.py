@@ -11,11 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from rillax import envs, spaces
-from rillax.agents.frozen import Frozen, can_be_greedy
-from rillax.experiments.checkpoints import CHECKPOINT, Checkpoints
+from rillax.agents.frozen import Frozen, require_greedy
+from rillax.envs.wrappers import for_agents
+from rillax.experiments.checkpoints import CHECKPOINT
 from rillax.experiments.description import Run
-from rillax.experiments.results import Bins, number
-from rillax.experiments.training import digest, make_run_loop, read_config
+from rillax.experiments.results import number
+from rillax.experiments.training import bins_of, checkpoints_of, make_run_loop, read_config
 from rillax.loops import inputs
 from rillax.utils.files import OutputError
 
@@ -52,12 +53,11 @@ class Evaluation:
 
 def trained(out: Path, trust: bool = False) -> tuple[Run, Any]:
     """A run on disk and the state of its agent; arrays have a leading axis over seeds."""
-    run, options = read_config(out, trust)
+    run, _ = read_config(out, trust)
     if not (out / CHECKPOINT).exists():
         raise OutputError(f"{out} has no {CHECKPOINT}, so there is no agent to load")
     loop = make_run_loop(run)
-    checkpoints = Checkpoints(out, run.seeds, options.checkpoint_seconds, digest(run))
-    checkpoints.read(loop, Bins(run.frames))
+    checkpoints_of(run, out).read(loop, bins_of(run))
     return run, loop.agent_state()
 
 
@@ -82,17 +82,14 @@ def evaluate(
     """
     if episodes < 1:
         raise ValueError(f"episodes must be at least 1, got {episodes}")
-    if not explore and not can_be_greedy(run.agent):
-        raise ValueError(
-            f"{type(run.agent).__name__}.act has no argument explore, so it cannot be greedy: "
-            "evaluate it as it was trained (--explore)"
-        )
+    if not explore:
+        require_greedy(run.agent, "evaluate it as it was trained (--explore)")
     frozen = Frozen(run.agent, explore)
     env = envs.make(run.env, **run.env_settings)
     if envs.is_jax(env):
         if show is not None:
             raise ValueError(f"{run.env} runs in JAX and has no pictures: leave out --video")
-        play: Any = partial(_play_in_jax, frozen, env)
+        play: Any = partial(_play_in_jax, frozen, for_agents(env))
     else:
         play = _HostPlayer(frozen, env if show is None else _with_pictures(run), show)
     results = []
@@ -148,9 +145,6 @@ class _HostPlayer:
     def __init__(self, frozen: Frozen, env: Any, show: Show | None):
         self.frozen, self.env, self.show = frozen, env, show
         self._act, self._watch = jax.jit(frozen.act), jax.jit(frozen.watch)
-        self._first = 0
-        if spaces.is_discrete(env.action_space):
-            self._first = inputs.first(env.action_space)
 
     def __call__(self, state: Any, seed: int) -> tuple[Any, float, int]:
         state, earned, length, over = self.frozen.begin(state), 0.0, 0, False
@@ -158,7 +152,7 @@ class _HostPlayer:
         seen = inputs.as_observation(observation, self.env.observation_space)
         while not over:
             state, action = self._act(state, seen)
-            taken = np.asarray(action) + self._first
+            taken = spaces.for_environment(self.env.action_space, np.asarray(action))
             observation, reward, terminated, truncated, _ = self.env.step(taken)
             seen = inputs.as_observation(observation, self.env.observation_space)
             over = bool(terminated or truncated)

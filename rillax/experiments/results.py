@@ -1,7 +1,9 @@
 """Binned results of a run: gathered on the way, summarised at the end."""
 
 import math
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -30,27 +32,38 @@ def standard_error(values: np.ndarray, axis: int = 0) -> np.ndarray:
 
 @dataclass
 class Bins:
-    """Episode statistics of a run, summed into a fixed number of bins for each seed."""
+    """Episode statistics of a run, summed into a fixed number of bins for each seed.
+
+    A run that was extended has as many bins again for what was added.
+    """
 
     frames: int
     count: int = 100
     _sums: list[dict[str, np.ndarray]] = field(default_factory=list)
+    extended: tuple[int, ...] = ()
+    """The frames it was to have, each time before it was extended."""
+
+    def __post_init__(self) -> None:
+        self._edges: list[int] = []
+        for first, last in pairwise((0, *self.extended, self.frames)):
+            count = min(self.count, last - first)
+            self._edges += [first + (last - first) * (b + 1) // count for b in range(count)]
 
     def edge(self, bin: int) -> int:
         """The frame at which a bin ends."""
-        return self.frames * (bin + 1) // min(self.count, self.frames)
+        return self._edges[bin]
 
     def room(self, frame: int) -> int:
         """How many frames are left in the bin that ``frame`` falls into."""
-        return next(edge for b in range(self.count) if (edge := self.edge(b)) > frame) - frame
+        return self._edges[bisect_right(self._edges, frame)] - frame
 
     def is_edge(self, frame: int) -> bool:
         """Whether a bin ends at ``frame``."""
-        return any(self.edge(b) == frame for b in range(self.count))
+        return frame in self._edges
 
     def put(self, frame: int, statistics: EpisodeStatistics) -> None:
         """What happened from the beginning of a bin up to ``frame``, at most its end."""
-        bin = next(b for b in range(self.count) if self.edge(b) >= frame)
+        bin = bisect_left(self._edges, frame)
         parts = {
             "frames": statistics.frames,
             "episodes": statistics.episodes,
@@ -61,10 +74,21 @@ class Bins:
         sums = {name: np.asarray(value, np.float64) for name, value in parts.items()}
         self._sums[bin:] = [sums]
 
+    def add(self, name: str, values: np.ndarray) -> None:
+        """A metric of the newest bin that is not a sum over its frames."""
+        self._sums[-1][name] = values * self._sums[-1]["frames"]
+
     def save(self) -> dict[str, np.ndarray]:
         """The sums as arrays of shape (bins, seeds)."""
-        names = self._sums[0] if self._sums else ()
-        return {name: np.stack([sums[name] for sums in self._sums]) for name in names}
+        return {name: self._stack(name) for name in self._names()}
+
+    def _names(self) -> list[str]:
+        return list(dict.fromkeys(name for sums in self._sums for name in sums))
+
+    def _stack(self, name: str) -> np.ndarray:
+        """One kind of sums; NaN in bins that have none, as of a metric that was added later."""
+        none = np.full_like(self._sums[0]["frames"], np.nan)
+        return np.stack([sums.get(name, none) for sums in self._sums])
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         count = len(next(iter(arrays.values()))) if arrays else 0
@@ -79,10 +103,7 @@ class Bins:
             return {}
         every = math.ceil(len(self._sums) / points) if points else 1
         starts = np.arange(0, len(self._sums), every)
-        sums = {
-            name: np.add.reduceat(np.stack([s[name] for s in self._sums]), starts)
-            for name in self._sums[0]
-        }
+        sums = {name: np.add.reduceat(self._stack(name), starts) for name in self._names()}
         with np.errstate(invalid="ignore", divide="ignore"):
             per_episode = {name: sums[name] / sums["episodes"] for name in ("return", "length")}
             rest = set(sums) - {"frames", "episodes", "return", "length"}
@@ -103,7 +124,7 @@ class Bins:
 
     def final_returns(self) -> np.ndarray:
         """The mean return of each seed over the last tenth of the run; NaN if no episode ended."""
-        last = self._sums[-max(1, round(FINAL * len(self._sums))) :]
+        last = self._sums[-max(1, self._final_bins()) :]
         if not last:
             return np.array([])
         returns, episodes = (
@@ -111,6 +132,15 @@ class Bins:
         )
         with np.errstate(invalid="ignore"):
             return returns / episodes
+
+    def _final_bins(self) -> int:
+        """How many bins the last tenth is; they are not of one size if the run was extended."""
+        bins = len(self._sums)
+        if bins <= self.count:
+            return round(FINAL * bins)
+        edges = [0, *self._edges[:bins]]
+        begins = (1 - FINAL) * edges[-1]
+        return sum((a + b) / 2 > begins for a, b in pairwise(edges))
 
     def table(self, seeds: list[int]) -> pa.Table:
         """One row for each bin and seed; what did not happen in a bin is null."""

@@ -5,10 +5,10 @@ import math
 import platform
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -17,7 +17,7 @@ import rillax
 from rillax import envs, staleness
 from rillax.envs.others import names_code
 from rillax.experiments import trackers
-from rillax.experiments.checkpoints import CHECKPOINT, LAST_GOOD, Checkpoints
+from rillax.experiments.checkpoints import CHECKPOINT, LAST_GOOD, Checkpoints, NoCheckpoints
 from rillax.experiments.curves import curve, draw_curves
 from rillax.experiments.description import Options, Run
 from rillax.experiments.results import Bins, iqm, number, standard_error, write_table
@@ -77,6 +77,21 @@ def read_config(out: Path, trust: bool = False) -> tuple[Run, Options]:
     value = files.read_json(path)
     if value is None:
         raise files.OutputError(f"{out} holds no run: cannot read {path.name}")
+    return described_run(path, value, trust)
+
+
+def read_run(path: Path, trust: bool = False) -> tuple[Run, Options]:
+    """The run that a file like ``config.json`` describes, or that a directory holds."""
+    if path.is_dir():
+        return read_config(path, trust)
+    value = files.read_json(path)
+    if value is None:
+        raise files.OutputError(f"cannot read {path}: there is no such file")
+    return described_run(path, {"options": settings.to_json(Options()), **value}, trust)
+
+
+def described_run(path: Path, value: Mapping[str, Any], trust: bool) -> tuple[Run, Options]:
+    """The run in what a file held; an error names the file."""
     if "run" not in value:
         raise files.OutputError(
             f"{path} is not the config of a run that this rillax can resume: it was written by "
@@ -156,6 +171,24 @@ def make_run_loop(run: Run) -> Loop:
 # ---- running
 
 
+class Moment(NamedTuple):
+    """A run at the end of a bin."""
+
+    frame: int
+    bins: Bins
+    state: Callable[[], Any]
+    """The agent's state."""
+
+
+Report = Callable[[Progress], None]
+Track = Callable[[int, dict[str, np.ndarray]], None]
+Watch = Callable[[Moment], None]
+
+
+def _ignore(_: Any) -> None:
+    pass
+
+
 def train(
     run: Run,
     out: Path,
@@ -163,13 +196,31 @@ def train(
     *,
     resume: bool = False,
     overwrite: bool = False,
-    report: Callable[[Progress], None] = lambda progress: None,
+    report: Report = _ignore,
     stop: threading.Event | None = None,
 ) -> tuple[dict[str, Any], Bins]:
     """Run it, write it down, and return the summary and the curve.
 
-    ``stop`` ends the run after the frames under way; what was learned so far is still written.
+    ``stop`` ends the run after the frames under way; what was learned so far is still written. To
+    ``resume`` a run that was extended (``Run.extend``), finished or not, goes on to its new end.
     """
+    how: dict[str, Any] = {"resume": resume, "overwrite": overwrite, "report": report}
+    summary, training = train_into(run, out, options, **how, stop=stop)
+    return summary, training.bins
+
+
+def train_into(
+    run: Run,
+    out: Path,
+    options: Options = Options(),
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    report: Report = _ignore,
+    watch: Watch = _ignore,
+    stop: threading.Event | None = None,
+) -> tuple[dict[str, Any], "Training"]:
+    """As ``train``; ``watch`` is called at the end of each bin, and the run itself is returned."""
     prepare(run, out, options, overwrite=overwrite or resume)
     with files.locked(out / LOCK, f"another process is at work in {out}"):
         files.remove_all_leftovers(out)
@@ -177,21 +228,84 @@ def train(
             # The config first: without one, the rest is not taken for a run.
             _remove(out, CONFIG, SUMMARY, METRICS, CURVE, CHECKPOINT, LAST_GOOD)
             write_config(run, out, options)
-        training = _Training(run, out, options, resume)
+        else:
+            _follow_extension(run, out, options)
+        checkpoints = checkpoints_of(run, out, options.checkpoint_seconds)
+        training = Training(run, make_run_loop(run), checkpoints, watch)
+        if resume:
+            training.resume(checkpoints)
         if training.complete and (summary := _finished(out, digest(run))) is not None:
-            return summary, training.bins  # nothing is left to do
+            return summary, training  # nothing is left to do
         _remove(out, SUMMARY, METRICS, CURVE)  # of when it was stopped before
-        rate = training.go(report, stop or threading.Event())
+        track = trackers.Trackers(
+            out,
+            title=run.title(),
+            config=config(run, options),
+            seeds=run.seed_numbers,
+            tensorboard=options.tensorboard and not training.complete,
+            wandb=None if training.complete else options.wandb,
+            first_frame=training.frame,
+        )
+        rate = training.go(report, stop or threading.Event(), track)
+        track.close()
         diverged = list(training.diverged.values())
         summary = write_outcome(run, out, training.bins, training.frame, rate, diverged)
     if len(diverged) == run.seeds:
         raise Diverged(_how_it_diverged(out, diverged))
-    return summary, training.bins
+    return summary, training
+
+
+def play(run: Run, loop: Loop, watch: Watch, stop: threading.Event) -> "Training":
+    """Run a loop to its end, or until it is stopped, and write nothing down."""
+    training = Training(run, loop, NoCheckpoints(), watch)
+    training.go(_ignore, stop)
+    if not training.alive:
+        raise Diverged(_how_it_diverged(None, list(training.diverged.values())))
+    return training
 
 
 def digest(run: Run) -> str:
     """Of everything that decides the results of a run."""
-    return files.digest(json.loads(json.dumps(settings.to_json(run))))
+    return files.digest(_as_json(run))
+
+
+def _as_json(run: Run) -> Any:
+    return json.loads(json.dumps(settings.to_json(run)))
+
+
+def bins_of(run: Run) -> Bins:
+    return Bins(run.frames, extended=run.extended)
+
+
+def checkpoints_of(run: Run, out: Path, every: float = 0.0) -> Checkpoints:
+    return Checkpoints(out, run.seeds, every, digest(run), [digest(r) for r in run.earlier])
+
+
+def _follow_extension(run: Run, out: Path, options: Options) -> None:
+    """Let the config be that of an extended run; a checkpoint from before still belongs to it.
+
+    Killed after this, the run is an extended one that was stopped.
+    """
+    before = (files.read_json(out / CONFIG) or {}).get("run")
+    if any(before == _as_json(earlier) for earlier in run.earlier):
+        write_config(run, out, options)
+
+
+def held_in(out: Path, run: Run) -> Run | None:
+    """The run in a directory, extended to as many frames as this one; None if there is none.
+
+    It must be the same but for its length.
+    """
+    if not (out / CONFIG).exists():
+        return None
+    value = (files.read_json(out / CONFIG) or {}).get("run") or {}
+    frames, extended = value.get("frames"), tuple(value.get("extended", ()))
+    there = replace(run, frames=frames or run.frames, extended=extended)
+    if value != _as_json(there) or run.frames < there.frames:
+        raise files.OutputError(
+            f"{out} holds another run, or a longer one: choose another out, or overwrite it"
+        )
+    return there if run.frames == there.frames else there.extend(run.frames)
 
 
 def _remove(out: Path, *names: str) -> None:
@@ -215,16 +329,23 @@ def _finished(out: Path, run: str) -> dict[str, Any] | None:
     return summary
 
 
-class _Training:
+class Training:
     """A run under way."""
 
-    def __init__(self, run: Run, out: Path, options: Options, resume: bool):
-        self.run, self.out, self.options = run, out, options
-        self.loop, self.bins = make_run_loop(run), Bins(run.frames)
-        self.checkpoints = Checkpoints(out, run.seeds, options.checkpoint_seconds, digest(run))
+    def __init__(
+        self, run: Run, loop: Loop, checkpoints: Checkpoints | NoCheckpoints, watch: Watch
+    ):
+        self.run, self.loop, self.bins = run, loop, bins_of(run)
+        self.checkpoints, self.watch = checkpoints, watch
         self.frame, self.diverged, self.rate = 0, dict[int, Any](), 0.0
-        if resume:
-            self.frame, self.diverged, self.rate = self.checkpoints.read(self.loop, self.bins)
+
+    def resume(self, checkpoints: Checkpoints) -> None:
+        """Go on from the checkpoint, if there is one."""
+        self.frame, self.diverged, self.rate = checkpoints.read(self.loop, self.bins)
+
+    def state(self) -> Any:
+        """The agent's state; every array has a leading axis over seeds."""
+        return self.loop.agent_state()
 
     @property
     def complete(self) -> bool:
@@ -234,33 +355,29 @@ class _Training:
     def alive(self) -> bool:
         return len(self.diverged) < self.run.seeds
 
-    def go(self, report: Callable[[Progress], None], stop: threading.Event) -> float:
-        """To the end, or until told to stop; returns frames per second and seed."""
+    def go(self, report: Report, stop: threading.Event, track: Track = lambda *_: None) -> float:
+        """To the end, or until told to stop; returns frames per second and seed.
+
+        What compiles is left out of that, unless there is nothing else.
+        """
         if self.complete:
             return self.rate
-        track = trackers.Trackers(
-            self.out,
-            title=self.run.title(),
-            config=config(self.run, self.options),
-            seeds=self.run.seed_numbers,
-            tensorboard=self.options.tensorboard,
-            wandb=self.options.wandb,
-            first_frame=self.frame,
-        )
         if self.frame == 0:
             self.loop.run(0)  # compiles
         rate, first, started = 100.0, self.frame, time.perf_counter()
+        compiles = first + _frames_that_compile(self.run.agent)
         while not self.complete and self.alive and not stop.is_set():
+            if first < compiles <= self.frame:
+                first, started = self.frame, time.perf_counter()
             rate = self._stretch(rate, track)
             report(Progress(self.frame, self.bins.latest_return(), rate * self.run.seeds))
             self.checkpoints.write_if_due(self.loop, self.bins, self.frame, self.diverged)
         seconds = time.perf_counter() - started
-        track.close()
         self.rate = (self.frame - first) / seconds
         self.checkpoints.write(self.loop, self.bins, self.frame, self.diverged, self.rate)
         return self.rate
 
-    def _stretch(self, rate: float, track: trackers.Trackers) -> float:
+    def _stretch(self, rate: float, track: Track) -> float:
         """Some frames, at most to the end of a bin; returns their rate."""
         frames = max(1, min(int(rate * SECONDS_PER_CALL), self.bins.room(self.frame)))
         before = time.perf_counter()
@@ -272,6 +389,7 @@ class _Training:
             self.checkpoints.keep_last_good()
             self.diverged |= found
         if self.bins.is_edge(self.frame):
+            self.watch(Moment(self.frame, self.bins, self.state))
             track(self.frame, self.bins.latest())
             self.loop.clear()
         return rate
@@ -286,6 +404,11 @@ class _Training:
                 first = self.frame - int(count) + 1
                 found[seed] = {"seed": seed, "frame": first, "networks": networks}
         return found
+
+
+def _frames_that_compile(agent: Any) -> int:
+    """After so many frames everything has been compiled."""
+    return agent.frames + 1 if learns_from(agent) == "rollouts" else 1
 
 
 def diverged_networks(state: Any, i: int) -> list[str]:
@@ -303,11 +426,13 @@ def diverged_networks(state: Any, i: int) -> list[str]:
     return [name for name, n in networks.items() if isinstance(n, Network) and diverged(n)]
 
 
-def _how_it_diverged(out: Path, diverged: list[dict[str, Any]]) -> str:
+def _how_it_diverged(out: Path | None, diverged: list[dict[str, Any]]) -> str:
     def who(networks: list[str]) -> str:
         return f" ({' and '.join(networks)})" if networks else ""
 
     parts = [f"seed {s['seed']} at frame {s['frame']}{who(s['networks'])}" for s in diverged]
+    if out is None:
+        return f"diverged: {', '.join(parts)}; try a smaller step size"
     kept = " and ".join(n for n in (LAST_GOOD, CHECKPOINT) if (out / n).exists())
     kept = f"the last good state is in {out}/{kept}" if kept else "there was no checkpoint yet"
     return f"diverged: {', '.join(parts)}; {kept}; try a smaller step size"

@@ -7,6 +7,7 @@ its place: no Python comes between, so nothing can be interrupted.
 
 from collections import deque
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 import jax
@@ -15,6 +16,8 @@ import numpy as np
 
 from rillax import agents, export, spaces
 from rillax._jax.kernels import Program, one_kernel
+from rillax.agents.frozen import Frozen, can_be_greedy
+from rillax.loops import inputs
 from rillax.loops.packing import Packing
 from rillax.utils import checkpoint
 from rillax.utils.names import choose
@@ -32,6 +35,8 @@ class Engine(Protocol):
 
     names: list[str]
     """Of the metrics."""
+    only_learns: bool
+    """Whether it can neither act greedily nor be frozen."""
 
     def start(self, state: Any, acted: bool, out: Any = None) -> Result:
         """What is held of a state; ``acted`` says whether there is an action to learn about."""
@@ -41,16 +46,31 @@ class Engine(Protocol):
         """The agent's state, as a tree."""
         ...
 
-    def act(self, held: Place, beside: Any, observation: np.ndarray) -> None: ...
+    def act(
+        self,
+        held: Place,
+        beside: Any,
+        observation: np.ndarray,
+        explore: bool = True,
+        frozen: bool = False,
+    ) -> None: ...
 
     def learn(self, held: Place, beside: Any, reward: np.ndarray, *rest: Any) -> None:
         """The rest is the next observation, terminated and truncated."""
+        ...
+
+    def watch(self, held: Place, beside: Any, reward: np.ndarray, *rest: Any) -> None:
+        """As ``learn``, and nothing is learned; the rest is the next observation and done."""
         ...
 
     def skip(self, held: Place, beside: Any, done: bool) -> None: ...
 
     def refused(self, result: Result) -> bool:
         """Whether the step that gave this was refused, as its numbers would not be finite."""
+        ...
+
+    def warm_up(self, held: Place) -> None:
+        """Compile everything; what is held stays as it is."""
         ...
 
 
@@ -61,17 +81,25 @@ def make_engine(
     choose("engine", name, get_args(EngineName))
     if name == "c":
         return CEngine(agent, observation_space, action_space, state)
-    return JaxEngine(agent, state)
+    return JaxEngine(agent, state, inputs.blank(observation_space))
 
 
 class JaxEngine:
     """The agent's functions, compiled for packed states; the old state is donated."""
 
-    def __init__(self, agent: Any, state: Any):
-        self.agent = agent
+    only_learns = False
+
+    def __init__(self, agent: Any, state: Any, blank: np.ndarray):
+        """``blank`` is an observation."""
+        self.agent, self._blank = agent, blank
         self.names: list[str] = []
         self._packing = Packing(state)
-        self._act = self._compiled(agent.act)
+        self._acts = {
+            (explore, frozen): self._compiled(self._act(explore, frozen))
+            for explore in (True, False)
+            for frozen in (True, False)
+        }
+        self._watch = self._compiled(self._watched)
         self._learn = self._compiled(self._learn_or_refuse)
         self._skip = self._compiled(lambda state, done: (self._skipped(state, done), None))
         self._warm: set[int] = set()
@@ -88,8 +116,18 @@ class JaxEngine:
         forms = [one_kernel(packed), packed] if agents.one_kernel(self.agent) else [packed]
         return Program(*forms, donate=(0,))
 
-    def _learn_or_refuse(self, state: Any, *transition: Any) -> tuple[Any, jax.Array]:
+    def _act(self, explore: bool, frozen: bool) -> Any:
+        if frozen:
+            return Frozen(self.agent, explore).act
+        return self.agent.act if explore else partial(self.agent.act, explore=False)
+
+    def _watched(self, state: Any, message: jax.Array) -> tuple[Any, None]:
+        reward, observation, done, _ = self._read(message)
+        return Frozen(self.agent).watch(state, reward, observation, done), None
+
+    def _learn_or_refuse(self, state: Any, message: jax.Array) -> tuple[Any, jax.Array]:
         """The agent's ``learn``, and its metrics in one array, the last of which is refusal."""
+        transition = self._read(message)
         after, metrics = self.agent.learn(state, *transition)
         self.names = list(metrics)
         numbers = jnp.stack([jnp.asarray(value, float) for value in metrics.values()])
@@ -109,16 +147,50 @@ class JaxEngine:
 
     def start(self, state: Any, acted: bool, out: Any = None) -> Result:
         del acted
-        return self._packing.pack(state), out
+        return self._packing.pack_on_host(state), out
 
     def state(self, result: Result) -> Any:
         return self._packing.unpack([array.copy() for array in result[0]])
 
-    def act(self, held: Place, beside: Any, observation: np.ndarray) -> None:
-        self._move(self._act, held, beside, observation)
+    def act(
+        self,
+        held: Place,
+        beside: Any,
+        observation: np.ndarray,
+        explore: bool = True,
+        frozen: bool = False,
+    ) -> None:
+        self._move(self._acts[explore, frozen], held, beside, observation)
 
     def learn(self, held: Place, beside: Any, reward: np.ndarray, *rest: Any) -> None:
-        self._move(self._learn, held, beside, reward, *rest)
+        self._move(self._learn, held, beside, self._message(reward, *rest))
+
+    def watch(self, held: Place, beside: Any, reward: np.ndarray, *rest: Any) -> None:
+        self._move(self._watch, held, beside, self._message(reward, *rest, False))
+
+    def warm_up(self, held: Place) -> None:
+        observation = self._blank
+        message = self._message(np.zeros((), np.float32), observation, False, False)
+        programs: list[tuple[Program, Any]] = [(self._learn, message), (self._watch, message)]
+        programs.append((self._skip, False))
+        greedy = can_be_greedy(self.agent)
+        programs += [(p, observation) for how, p in self._acts.items() if how[0] or greedy]
+        for program, given in programs:
+            if id(program) not in self._warm:
+                self._first_call(program, held[0][0][0], given)
+
+    def _message(self, reward: np.ndarray, observation: np.ndarray, *ends: bool) -> np.ndarray:
+        """A transition as one array: what a program takes in has its price for each array."""
+        message = np.empty(3 + observation.size, np.float32)
+        message[0] = reward
+        message[1], message[2] = ends
+        message[3:] = observation.ravel()
+        return message
+
+    def _read(self, message: jax.Array) -> tuple[Any, ...]:
+        """Reward, observation, terminated and truncated."""
+        observation = message[3:].reshape(self._blank.shape).astype(self._blank.dtype)
+        return message[0], observation, message[1] != 0, message[2] != 0
 
     def skip(self, held: Place, beside: Any, done: bool) -> None:
         self._move(self._skip, held, beside, done)
@@ -136,9 +208,12 @@ class JaxEngine:
             results = map(program.compiled, (packed,), *((value,) for value in inputs))
             held.extend(zip(results, (beside,), strict=False))
             return
+        held.append((self._first_call(program, packed, *inputs), beside))
+
+    def _first_call(self, program: Program, packed: Any, *inputs: Any) -> Any:
         result = jax.block_until_ready(program([array.copy() for array in packed], *inputs))
-        held.append((result, beside))
         self._warm.add(id(program))
+        return result
 
 
 def _is_number(leaf: Any) -> bool:
@@ -147,6 +222,8 @@ def _is_number(leaf: Any) -> bool:
 
 class CEngine:
     """The agent in C, compiled on this machine. Its state is a struct that each call changes."""
+
+    only_learns = True
 
     def __init__(self, agent: Any, observation_space: Any, action_space: Any, state: Any):
         self._source = export.source(agent, observation_space, action_space)
@@ -168,26 +245,30 @@ class CEngine:
         arrays, _ = self._source.layout.read(self._c.save(), self._arrays, "the C learner")
         return checkpoint.unflatten(self._like, arrays, "the C learner")
 
-    def act(self, held: Place, beside: Any, observation: np.ndarray) -> None:
+    def act(self, held: Place, beside: Any, observation: np.ndarray, *how: bool) -> None:
+        del how  # it only learns
         seen = self._numbers(observation)
-        inputs: list[tuple[Any, ...]] = [(self._c.address,), (seen.ctypes.data,)]
+        given: list[tuple[Any, ...]] = [(self._c.address,), (seen.ctypes.data,)]
         results: Iterable[Any]
         if self._discrete:
-            results = zip(map(self._c.functions["act"], *inputs), strict=False)
+            results = zip(map(self._c.functions["act"], *given), strict=False)
         else:
             action = np.zeros(self._shape, self._c.dtype)
-            codes = map(self._c.functions["act"], *inputs, (action.ctypes.data,))
+            codes = map(self._c.functions["act"], *given, (action.ctypes.data,))
             results = zip(codes, (action,), strict=False)
         held.extend(zip(results, (beside,), strict=False))
 
     def learn(self, held: Place, beside: Any, reward: np.ndarray, *rest: Any) -> None:
         after, *ends = rest
         seen, metrics = self._numbers(after), np.zeros(len(self.names), self._c.dtype)
-        inputs = (float(reward),), (seen.ctypes.data,), *((end,) for end in ends)
-        codes = map(self._c.functions["learn"], (self._c.address,), *inputs)
+        given = (float(reward),), (seen.ctypes.data,), *((end,) for end in ends)
+        codes = map(self._c.functions["learn"], (self._c.address,), *given)
         filled = map(self._c.functions["metrics"], (self._c.address,), (metrics.ctypes.data,))
         results = zip(codes, filled, (metrics,), strict=False)
         held.extend(zip(results, (beside,), strict=False))
+
+    def watch(self, held: Place, beside: Any, reward: np.ndarray, *rest: Any) -> None:
+        raise NotImplementedError
 
     def skip(self, held: Place, beside: Any, done: bool) -> None:
         codes = map(self._c.functions["skip"], (self._c.address,), (done,))
@@ -195,6 +276,9 @@ class CEngine:
 
     def refused(self, result: Result) -> bool:
         return result[0] == export.REFUSED
+
+    def warm_up(self, held: Place) -> None:
+        """It was compiled when it was made."""
 
     def _numbers(self, observation: np.ndarray) -> np.ndarray:
         """An observation as C takes it: of one type, end to end, an integer as one-hot."""

@@ -83,8 +83,6 @@ class HostEnvironments:
             )
         self.observation_space = self.envs[0].observation_space
         self.action_space = self.envs[0].action_space
-        discrete = spaces.is_discrete(self.action_space)
-        self._first_action = inputs.first(self.action_space) if discrete else None
         self.frame = 0
         """Frames of each seed so far, over all its environments."""
         count = len(self.envs)
@@ -115,11 +113,10 @@ class HostEnvironments:
 
     def step(self, actions: np.ndarray) -> None:
         """Take one action in each environment, and reset those whose episode ended."""
-        if self._first_action is not None:
-            actions = actions + self._first_action
         observations = self.outcomes.observations
         for i, env in enumerate(self.envs):
-            observation, reward, terminated, truncated, _ = env.step(actions[i])
+            action = spaces.for_environment(self.action_space, actions[i])
+            observation, reward, terminated, truncated, _ = env.step(action)
             self._rewards[i] = inputs.as_reward(reward)
             self._terminations[i] = inputs.as_flag("terminated", terminated)
             self._truncations[i] = inputs.as_flag("truncated", truncated)

@@ -1,6 +1,8 @@
 """Checks of what comes from outside, before it reaches an agent."""
 
+import math
 import numbers
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -9,6 +11,10 @@ from rillax import spaces
 
 OnBadInput = Literal["raise", "skip"]
 """What to do about an observation or reward that is not finite."""
+
+
+LARGEST = 3.4e38
+"""Almost the largest number in single precision."""
 
 
 class BadInput(ValueError):
@@ -32,11 +38,15 @@ def refuse(on_bad_input: OnBadInput, message: str, kind: type[BadInput] = BadInp
 def as_observation(observation: Any, space: Any) -> np.ndarray:
     """The observation as numbers in the space's shape (for a Discrete, an integer from 0 on).
 
+    One of a structured space (``rillax.spaces``) becomes a vector.
+
     A number that is not finite is let through: the caller decides what to do about it.
     """
     usual = type(observation) is np.ndarray and observation.dtype == np.float32
-    if usual and observation.shape == space.shape:
+    if usual and observation.shape == space.shape and spaces.is_box(space):
         return observation.copy()  # the environment may use its array again
+    if spaces.is_structured(space):
+        return np.concatenate(_flat(observation, space))
     array = _numbers(observation)
     if array is None:
         raise BadInput(f"an observation must be an array of numbers, got {_shown(observation)}")
@@ -45,16 +55,70 @@ def as_observation(observation: Any, space: Any) -> np.ndarray:
         raise BadInput(f"expected an observation of shape {shape}, got {array.shape}")
     if not spaces.is_discrete(space) or not np.isfinite(array):
         return _single(array)
-    index = int(array) - first(space)
+    index = int(array) - spaces.first(space)
     if array != int(array) or not 0 <= index < space.n:
         raise BadInput(f"expected an observation in {space}, got {_shown(observation)}")
     return np.asarray(index, np.int32)
 
 
+def _flat(observation: Any, space: Any, where: str = "the observation") -> list[np.ndarray]:
+    """The parts of an observation of a structured space as vectors."""
+    parts = spaces.inner(space)
+    if parts is not None:
+        given = _parts(observation, space, where)
+        names = parts.items()
+        return [v for n, part in names for v in _flat(given[n], part, f"{where}[{n!r}]")]
+    try:
+        return [_encoded(observation, space).ravel()]
+    except BadInput as error:
+        raise BadInput(f"{where}: {error}") from None
+
+
+def _parts(observation: Any, space: Any, where: str) -> Any:
+    """The parts of an observation, which must be those of the space."""
+    parts = list(spaces.inner(space) or ())
+    if isinstance(space.spaces, Mapping):
+        if isinstance(observation, Mapping) and set(observation) == set(parts):
+            return observation
+        names = ", ".join(map(str, parts))
+        found = list(observation) if isinstance(observation, Mapping) else observation
+        raise BadInput(f"{where} must have the parts {names}, got {_shown(found)}")
+    if isinstance(observation, tuple | list) and len(observation) == len(parts):
+        return observation
+    raise BadInput(f"{where} must be a tuple of {len(parts)}, got {_shown(observation)}")
+
+
+def _encoded(observation: Any, leaf: Any) -> np.ndarray:
+    """One part of an observation in numbers; what is not finite is let through."""
+    if spaces.is_box(leaf):
+        return as_observation(observation, leaf)
+    if spaces.is_discrete(leaf):
+        index = as_observation(observation, leaf)
+        one = index.dtype == np.int32
+        return spaces.one_hots(index, [leaf.n]) if one else np.full(int(leaf.n), index)
+    array = _numbers(observation)
+    if array is None or array.shape != tuple(leaf.shape):
+        raise BadInput(f"expected an array of shape {tuple(leaf.shape)}, got {_shown(observation)}")
+    if not np.isfinite(array).all():
+        return np.full(spaces.encoded_size(leaf), array.ravel()[~np.isfinite(array).ravel()][0])
+    several = spaces.is_multi_discrete(leaf)
+    index = array - (getattr(leaf, "start", 0) if several else 0)
+    if (index < 0).any() or (index >= (leaf.nvec if several else 2)).any() or (index % 1).any():
+        raise BadInput(f"expected an element of {leaf}, got {_shown(observation)}")
+    return spaces.one_hots(index.astype(int), leaf.nvec) if several else _single(index)
+
+
+def blank(space: Any) -> np.ndarray:
+    """What ``as_observation`` makes of an observation of zeros."""
+    if spaces.is_discrete(space):
+        return np.zeros((), np.int32)
+    return np.zeros(spaces.observation_shape(space), np.float32)
+
+
 def as_reward(reward: Any) -> np.ndarray:
     """The reward as a single number; one that is not finite is let through."""
-    if type(reward) is float:
-        return _single(np.asarray(reward))
+    if type(reward) is float and -LARGEST < reward < LARGEST:
+        return np.asarray(reward, np.float32)
     array = _numbers(reward)
     if array is None or array.shape != ():
         raise BadInput(f"a reward must be one number, got {_shown(reward)}")
@@ -99,14 +163,11 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def first(space: Any) -> int:
-    """The smallest element of a Discrete space."""
-    return int(getattr(space, "start", 0))
-
-
 def what_is_wrong(name: str, values: np.ndarray) -> str | None:
     """Which number of an observation or reward is not finite, in words; None if all are."""
-    if np.isfinite(values).all():
+    # The quick way first: a sum of squares is finite if all numbers are, unless they are large.
+    flat = values.ravel()
+    if math.isfinite(flat.dot(flat)) or np.isfinite(flat).all():
         return None
     flat = np.atleast_1d(values)
     where = tuple(int(i) for i in np.argwhere(~np.isfinite(flat))[0])

@@ -17,6 +17,8 @@ import jax
 import numpy as np
 
 from rillax import spaces
+from rillax._jax.kernels import quick_jit
+from rillax.agents.frozen import require_greedy
 from rillax.export import NoCompiler
 from rillax.loops import inputs
 from rillax.loops.engines import EngineName, Place, Result, make_engine
@@ -29,7 +31,7 @@ from rillax.loops.inputs import (
     what_is_wrong,
 )
 from rillax.loops.interface import require_steps
-from rillax.utils import checkpoint, settings
+from rillax.utils import checkpoint, machine, settings
 from rillax.utils.checkpoint import CheckpointError
 
 __all__ = ["BadInput", "Learner", "NotFinite"]
@@ -65,6 +67,7 @@ class _Beside(NamedTuple):
     step: int = 0
     skipped: int = 0
     last: str = NEW
+    frozen: bool = False
     action: Any = None
     """The action before the last call, as the agent gave it; None before the first."""
     metrics: Any = None
@@ -86,9 +89,11 @@ class _Held(NamedTuple):
     def metrics(self) -> Any:
         return self.result[-1] if self.beside.last == LEARNED else self.beside.metrics
 
-    def after(self, last: str, **changes: Any) -> _Beside:
-        """What is beside the state after one more call."""
-        return self.beside._replace(last=last, action=self.action, metrics=self.metrics, **changes)
+    def after(self, last: str, seen: int = 0, skipped: int = 0) -> _Beside:
+        """What is beside the state after one more call, which saw and skipped so many."""
+        old = self.beside
+        counts = old.step + seen, old.skipped + skipped
+        return _Beside(*counts, last, old.frozen, self.action, self.metrics)
 
 
 class Learner:
@@ -119,6 +124,9 @@ class Learner:
     After an interrupt (Ctrl-C) in any call, the learner is in the state before that step or after
     it. Several threads may use one; ``save`` in one waits for a step in another.
 
+    ``Learner.from_run`` takes a seed of a trained run, ``freeze`` turns learning off, and
+    ``act(observation, explore=False)`` is greedy.
+
     ``engine="c"`` takes the steps in C, compiled on this machine (docs/device.md).
     """
 
@@ -137,9 +145,9 @@ class Learner:
         self.observation_space, self.action_space = observation_space, action_space
         self.on_bad_input: OnBadInput = on_bad_input
 
-        state = jax.jit(lambda key: agent.init(key, observation_space, action_space))(
-            jax.random.key(seed)
-        )
+        machine.keep_compilations()
+        start = quick_jit(lambda key: agent.init(key, observation_space, action_space))
+        state = start(jax.random.key(seed))
         self._engine = make_engine(engine, agent, observation_space, action_space, state)
         self._held: Place = deque(maxlen=1)
         """What ``_Held`` describes, as a plain tuple."""
@@ -185,10 +193,58 @@ class Learner:
             "skipped": float(self.skipped),
         }
 
+    @property
+    def frozen(self) -> bool:
+        """Whether learning is off."""
+        return self._held[0][1].frozen
+
     # What it does.
 
-    def act(self, observation: Any) -> Any:
-        """Take in an observation and choose an action for the environment."""
+    def freeze(self) -> None:
+        """Turn learning off, until ``thaw``.
+
+        Parameters and running statistics then stay as they are, and ``learn`` lets the transition
+        go by. Memory works as ever, so ``learn`` still has to be called: it says when an episode
+        ends. A frozen learner is saved and loaded as one.
+        """
+        self._require_whole("frozen")
+        self._set_frozen(True)
+
+    def thaw(self) -> None:
+        """Turn learning on again; it goes on from where it was."""
+        self._set_frozen(False)
+
+    def _set_frozen(self, frozen: bool) -> None:
+        with self._lock:
+            result, beside = self._held[0]
+            self._held.append((result, beside._replace(frozen=frozen)))
+
+    def _require_whole(self, what: str) -> None:
+        if self._engine.only_learns:
+            raise ValueError(
+                f"engine='c' acts as in training and learns, so it cannot be {what}: save the "
+                "learner and Learner.load it without engine='c'"
+            )
+
+    def warm_up(self) -> None:
+        """Compile all that the learner will ever need, so that no later call has to.
+
+        Acting with and without exploration, learning, skipping, all that once more for a frozen
+        learner, and saving. The learner stays as it is.
+        """
+        with self._lock:
+            self._require_same_process()
+            self._engine.warm_up(self._held)
+            checkpoint.flatten(self.state)
+
+    def act(self, observation: Any, explore: bool = True) -> Any:
+        """Take in an observation and choose an action for the environment.
+
+        Without ``explore`` it is the best action, the likeliest or the mean, as the agent has it.
+        """
+        if not explore:
+            self._require_whole("greedy")
+            require_greedy(self.agent, "act with explore=True")
         array = as_observation(observation, self.observation_space)
         wrong = what_is_wrong("the observation", array)
         with self._lock:
@@ -198,9 +254,12 @@ class Learner:
                 self._held.append(((*held.result[:-1], None), held.after(DROPPED)))
             else:
                 self._require_same_process()
-                self._engine.act(self._held, self._now().after(ACTED), array)
+                held = self._now()
+                how = bool(explore), held.beside.frozen
+                self._engine.act(self._held, held.after(ACTED), array, *how)
             action = self._now().action
-        return self._neutral() if action is None else self._for_environment(action)
+        chosen = spaces.neutral_action(self.action_space) if action is None else np.asarray(action)
+        return spaces.for_environment(self.action_space, chosen)
 
     def learn(
         self,
@@ -209,7 +268,10 @@ class Learner:
         terminated: bool = False,
         truncated: bool = False,
     ) -> None:
-        """Learn from what the last action led to, and forget the sample."""
+        """Learn from what the last action led to, and forget the sample.
+
+        A frozen learner only sees it go by.
+        """
         array = as_observation(next_observation, self.observation_space)
         number = as_reward(reward)
         ends = as_flag("terminated", terminated), as_flag("truncated", truncated)
@@ -220,17 +282,17 @@ class Learner:
                 self._refuse(wrong)
             self._require_same_process()
             held = self._now()
-            step, skipped = held.beside.step + 1, held.beside.skipped
             if wrong is not None or held.beside.last == DROPPED:
-                beside = held.after(SKIPPED, step=step, skipped=skipped + 1)
-                self._engine.skip(self._held, beside, any(ends))
+                self._engine.skip(self._held, held.after(SKIPPED, 1, 1), any(ends))
                 return
-            beside = held.after(LEARNED, step=step)
-            self._engine.learn(self._held, beside, number, array, *ends)
+            if held.beside.frozen:
+                self._engine.watch(self._held, held.after(SKIPPED, 1), number, array, any(ends))
+                return
+            self._engine.learn(self._held, held.after(LEARNED, 1), number, array, *ends)
             result, beside = self._held[0]
             if self._engine.refused(result):
-                self._held.append((result, beside._replace(skipped=skipped + 1)))
-                inputs.refuse(self.on_bad_input, _not_finite(step), NotFinite)
+                self._held.append((result, beside._replace(skipped=beside.skipped + 1)))
+                inputs.refuse(self.on_bad_input, _not_finite(beside.step), NotFinite)
 
     def _require_action(self) -> None:
         last = self._held[0][1].last
@@ -247,19 +309,6 @@ class Learner:
             f"step {self.step}: {wrong}; nothing was learned and nothing changed "
             "(on_bad_input='skip' drops such a transition)",
         )
-
-    def _for_environment(self, action: Any) -> np.ndarray:
-        """An action of the agent as the environment counts it."""
-        array = np.asarray(action)
-        discrete = spaces.is_discrete(self.action_space)
-        return array + inputs.first(self.action_space) if discrete else array
-
-    def _neutral(self) -> np.ndarray:
-        """An action before any has been chosen: the first one, or the middle of the box."""
-        if spaces.is_discrete(self.action_space):
-            return np.asarray(inputs.first(self.action_space))
-        low, high = (np.asarray(b) for b in spaces.action_bounds(self.action_space))
-        return np.nan_to_num((low + high) / 2, nan=0.0, posinf=0.0, neginf=0.0)
 
     # Files.
 
@@ -287,6 +336,7 @@ class Learner:
             "step": held.beside.step,
             "skipped": held.beside.skipped,
             "last": held.beside.last,
+            "frozen": held.beside.frozen,
             "action": action,
         }
 
@@ -334,7 +384,30 @@ class Learner:
         state = checkpoint.unflatten(shapes, arrays, str(path))
         beside = _beside(meta, acted)
         learner = cls(agent, observed, acted, on_bad_input=meta["on_bad_input"], engine=engine)
+        if beside.frozen:
+            learner._require_whole("frozen")
         learner._go_on(state, beside)
+        return learner
+
+    @classmethod
+    def from_run(
+        cls,
+        path: str | Path,
+        seed: int | None = None,
+        on_bad_input: OnBadInput = "raise",
+        trust: bool = False,
+        engine: EngineName = "jax",
+    ) -> Self:
+        """One seed of a run that ``rillax train`` wrote, the first if not given.
+
+        It stands where the run stopped and begins a new episode. It goes on learning, unless it is
+        frozen; the run's directory stays as it is. ``trust`` is as in ``load``.
+        """
+        # Runs are of a room above this one, so it is looked up by name as the parts of a file are.
+        open_run = settings.find("rillax.experiments.learners:open_run")
+        run, (observed, acted), state = open_run(Path(path), seed, trust)
+        learner = cls(run.agent, observed, acted, on_bad_input=on_bad_input, engine=engine)
+        learner.begin_with(state)
         return learner
 
     def _go_on(self, state: Any, beside: _Beside) -> None:
@@ -345,14 +418,19 @@ class Learner:
 
     def go_on(self, state: Any, acted: bool = False) -> None:
         """Go on from a state of the agent; ``acted``: it has an action to learn about."""
-        step, action = int(state.step), None
-        if acted or step:
+        step, action = int(getattr(state, "step", 0)), None
+        if (acted or step) and hasattr(state, "action"):
             action = np.asarray(state.action)
-            if not spaces.is_discrete(self.action_space):
-                bounds = spaces.action_bounds(self.action_space)
-                action = np.clip(action.reshape(self.action_space.shape), *map(np.asarray, bounds))
+            if getattr(state, "bounds", None) is not None:
+                low, high = map(np.asarray, state.bounds)
+                action = np.clip(action.reshape(low.shape), low, high)
         last = ACTED if acted else LEARNED if step else NEW
-        self._go_on(state, _Beside(step + self.skipped, self.skipped, last, action))
+        self._go_on(state, _Beside(step + self.skipped, self.skipped, last, action=action))
+
+    def begin_with(self, state: Any) -> None:
+        """Go on from a state of the agent with a new episode."""
+        skip = getattr(self.agent, "skip", None)
+        self.go_on(state if skip is None else jax.jit(skip)(state, True))
 
     @property
     def acted(self) -> bool:
@@ -371,14 +449,16 @@ def described(meta: Mapping[str, Any], agent: Any = None, trust: bool = False) -
 def _beside(meta: Mapping[str, Any], action_space: Any) -> _Beside:
     """What a file says beside the agent's state."""
     step, skipped, last, action = (meta[name] for name in ("step", "skipped", "last", "action"))
-    if not all(isinstance(n, int) and n >= 0 for n in (step, skipped)) or last not in _LAST:
+    frozen = meta.get("frozen", False)
+    counted = all(isinstance(n, int) and n >= 0 for n in (step, skipped))
+    if not counted or last not in _LAST or frozen not in (True, False):
         raise ValueError(f"its counters are not right: {step}, {skipped}, {last!r:.20}")
     if action is not None:
-        discrete = spaces.is_discrete(action_space)
-        action = np.asarray(action, np.int32 if discrete else np.float32)
-        if action.shape != (() if discrete else action_space.shape):
+        shape, dtype = spaces.action_form(action_space)
+        action = np.asarray(action, dtype)
+        if action.shape != shape:
             raise ValueError(f"its last action has shape {action.shape}")
-    return _Beside(step, skipped, last, action)
+    return _Beside(step, skipped, last, bool(frozen), action)
 
 
 def _not_finite(step: int) -> str:

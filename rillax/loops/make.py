@@ -6,6 +6,7 @@ from typing import Any
 import gymnasium
 
 from rillax.envs.environment import is_jax
+from rillax.envs.wrappers import for_agents
 from rillax.loops.compiled import CompiledLoop
 from rillax.loops.host import HostLoop
 from rillax.loops.host_rollouts import HostRollouts
@@ -28,7 +29,7 @@ def make_loop(
     chosen: Any = agent
     rollouts, in_jax = learns_from(agent) == "rollouts", is_jax(env)
     if in_jax:
-        return (CompiledRollouts if rollouts else CompiledLoop)(chosen, env, seeds)
+        return (CompiledRollouts if rollouts else CompiledLoop)(chosen, for_agents(env), seeds)
     make_env: Callable[[], gymnasium.Env] = (lambda: env) if isinstance(env, gymnasium.Env) else env
     if rollouts:
         return HostRollouts(chosen, make_env, seeds, on_bad_input)

@@ -42,9 +42,27 @@ class Packing:
             for group in self._groups.values()
         ]
 
+    def pack_on_host(self, tree: Any) -> list[jax.Array]:
+        """As ``pack``, of arrays and not in a program: nothing is compiled for it."""
+        leaves = [
+            np.asarray(jax.random.key_data(leaf) if key else leaf)
+            for leaf, key in zip(jax.tree.leaves(tree), self._keys, strict=True)
+        ]
+        return [
+            jnp.array(
+                np.concatenate([leaves[i].ravel() for i in group])
+                if len(group) > 1
+                else leaves[group[0]]
+            )
+            for group in self._groups.values()
+        ]
+
     def unpack(self, packed: list[jax.Array]) -> Any:
         leaves: list[Any] = [None] * len(self._keys)
         for group, array in zip(self._groups.values(), packed, strict=True):
+            if len(group) == 1 and not self._keys[group[0]]:
+                leaves[group[0]] = array  # as it is, so that a program sees what it leaves alone
+                continue
             sizes = [int(np.prod(self._shapes[i])) for i in group]
             parts = jnp.split(array.ravel(), np.cumsum(sizes)[:-1])
             for i, part in zip(group, parts, strict=True):

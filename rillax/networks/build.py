@@ -21,6 +21,7 @@ from rillax.layers import (
     orthogonal_linear,
 )
 from rillax.networks.network import Head, Network
+from rillax.utils import ranges
 from rillax.utils.names import choose
 
 EncoderFactory = Callable[[PRNGKeyArray, tuple[int, ...]], Callable[[Array], Array]]
@@ -93,14 +94,9 @@ class Architecture:
         for name in ("encoder_widths", "head_widths"):
             if any(width < 1 for width in getattr(self, name) or ()):
                 raise ValueError(f"{name} must be at least 1 each, got {getattr(self, name)}")
-        for name in ("width", "update_every"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("sparsity", "reader_sparsity"):
-            if not 0 <= (getattr(self, name) or 0) < 1:
-                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
-        if self.cell_step < 0:
-            raise ValueError(f"cell_step must be at least 0, got {self.cell_step}")
+        ranges.check(self, width=ranges.COUNT, update_every=ranges.COUNT)
+        ranges.check(self, sparsity=ranges.DECAY, reader_sparsity=ranges.DECAY)
+        ranges.check(self, cell_step=ranges.NOT_NEGATIVE)
 
     def _check_layers(self) -> None:
         if not isinstance(self.layers, tuple) or not self.layers:
@@ -178,4 +174,9 @@ def _output_size(encoder: Callable[[Array], Array], shape: tuple[int, ...]) -> i
     out = jax.eval_shape(encoder, jax.ShapeDtypeStruct(shape, jnp.float32))
     if len(out.shape) != 1:
         raise ValueError(f"an encoder must return a vector, but this one returns shape {out.shape}")
+    if out.shape[0] == 0:
+        raise ValueError(
+            f"an encoder must return at least one number, but for observations of shape {shape} "
+            "this one returns none"
+        )
     return out.shape[0]

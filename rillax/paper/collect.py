@@ -128,13 +128,17 @@ def write(path: Path, table: pa.Table, about: Mapping[str, Any]) -> None:
     files.write(path, save)
 
 
-def load(directory: Path, figure: str) -> Results:
-    """The collected results of a figure; an error if there are none."""
+def load(directory: Path, figure: str, what: str | None = None) -> Results:
+    """The collected results of a figure; an error if there are none, of which it says ``what``.
+
+    The directory is one of collected results, or one that ``rillax reproduce`` wrote.
+    """
     choose("figure", figure, figures.EVERY)
-    path = directory / f"{figure}.parquet"
+    path = _inside(directory) / f"{figure}.parquet"
     if not path.exists():
         raise OutputError(
-            f"there is no {path}: run rillax reproduce {figure}, then rillax results collect"
+            f"there is no {what or path}: run rillax reproduce {figure}, then rillax results "
+            "collect; results show --out DIR reads what reproduce --out DIR wrote"
         )
     table, about = _read(path)
     with _foreign(path):
@@ -169,6 +173,11 @@ def _foreign(path: Path) -> Iterator[None]:
         raise OutputError(f"{path} is not a file of rillax results collect: {error!r}") from error
 
 
+def _inside(directory: Path) -> Path:
+    """Where the collected results are in a directory of ``rillax reproduce``."""
+    return directory / "results" if (directory / store.MANIFEST).exists() else directory
+
+
 def _jobs(table: pa.Table, described: Mapping[str, Any]) -> dict[str, Done]:
     """The finished jobs of a file, by name."""
     names = np.array(table["job"].to_pylist())
@@ -184,6 +193,7 @@ def _jobs(table: pa.Table, described: Mapping[str, Any]) -> dict[str, Done]:
 
 def load_all(directory: Path) -> dict[str, Results]:
     """Every figure that has results in a directory."""
+    directory = _inside(directory)
     return {
         name: load(directory, name)
         for name in figures.EVERY

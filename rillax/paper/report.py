@@ -8,7 +8,8 @@ read on a phone.
 import base64
 import html
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rillax import agents
@@ -32,9 +33,11 @@ def page(everything: Mapping[str, Results]) -> str:
     preset = manifest["preset"] if manifest else "paper"
     whole = figures.figures(preset)
     sections = [
-        _section(figure, everything.get(name), [v for v in verdicts if v.figure == name])
+        _section(figure, everything[name], [v for v in verdicts if v.figure == name])
         for name, figure in whole.items()
+        if name in everything
     ]
+    sections.append(_not_yet_run([f for name, f in whole.items() if name not in everything]))
     return _PAGE.format(
         style=_STYLE,
         overview=_overview(verdicts),
@@ -67,13 +70,24 @@ def _badge(outcome: str) -> str:
     return f'<span class="badge {kind}">{sign} {outcome}</span>'
 
 
-def _section(figure: Figure, results: Results | None, verdicts: list[Verdict]) -> str:
+def _section(figure: Figure, results: Results, verdicts: list[Verdict]) -> str:
     heading = f"<h2>{_text(figure.number)}: {_text(figure.title)}</h2>"
     judged = "".join(_verdict(verdict) for verdict in verdicts)
     parts = [heading, _picture(figure, results), f'<ul class="claims">{judged}</ul>']
-    if results is not None:
-        parts += [_numbers(results), _hyperparameters(results)]
+    parts += [_numbers(results), _hyperparameters(results)]
     return f'<section id="{figure.name}">{"".join(parts)}</section>'
+
+
+def _not_yet_run(missing: list[Figure]) -> str:
+    """One line for each figure that has no results."""
+    if not missing:
+        return ""
+    lines = "".join(
+        f'<li id="{f.name}">{_text(f.number)}: {_text(f.title)}: '
+        f"<code>rillax reproduce {_text(f.name)}</code></li>"
+        for f in missing
+    )
+    return f'<section id="missing"><h2>Not yet run</h2><ul>{lines}</ul></section>'
 
 
 def _verdict(verdict: Verdict) -> str:
@@ -84,11 +98,7 @@ def _verdict(verdict: Verdict) -> str:
     )
 
 
-def _picture(figure: Figure, results: Results | None) -> str:
-    if results is None:
-        return (
-            f'<p class="empty">Not yet run: <code>rillax reproduce {_text(figure.name)}</code></p>'
-        )
+def _picture(figure: Figure, results: Results) -> str:
     wide = _embed(drawing.as_bytes(results, "svg"))
     narrow = _embed(drawing.as_bytes(results, "svg", NARROW))
     caption = f"{figure.caption or _seeds(results)} {_extent(figure, results)}"
@@ -182,14 +192,25 @@ def _value(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and value > 9999 else str(value)
 
 
-def _table(head: Iterable[str], body: Iterable[Iterable[Any]]) -> str:
+def _table(head: Sequence[str], body: Iterable[Iterable[Any]]) -> str:
     """A table that scrolls inside its own box where it is wider than the screen."""
-    top = "".join(f'<th scope="col">{_text(name)}</th>' for name in head)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{_text(value)}</td>" for value in row) + "</tr>" for row in body
+    rows_of_text = [[str(value) for value in row] for row in body]
+    columns = zip(*rows_of_text, strict=True)
+    kinds = [' class="right"' if all(map(_is_number, c)) else "" for c in columns]
+    kinds = kinds or [""] * len(head)
+    heads = zip(head, kinds, strict=True)
+    top = "".join(f'<th scope="col"{kind}>{_text(name)}</th>' for name, kind in heads)
+    cells = (
+        [f"<td{k}>{_text(v)}</td>" for v, k in zip(row, kinds, strict=True)] for row in rows_of_text
     )
+    rows = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
     table = f"<table><thead><tr>{top}</tr></thead><tbody>{rows}</tbody></table>"
     return f'<div class="scroll" tabindex="0" role="region" aria-label="table">{table}</div>'
+
+
+def _is_number(text: str) -> bool:
+    """Whether a cell holds a number, or a dash for want of one."""
+    return re.fullmatch(r"-|[-+]?[\d,]*\.?\d+(e[-+]?\d+)?( %)?", text) is not None
 
 
 def _differences(preset: str) -> str:
@@ -202,21 +223,35 @@ def _differences(preset: str) -> str:
 
 
 def _origin(everything: Mapping[str, Results]) -> str:
-    rows: list[tuple[str, Any]] = []
-    for manifest in {json.dumps(r.manifest): r.manifest for r in everything.values()}.values():
-        rows += [("rillax", manifest["rillax"]), ("preset", manifest["preset"])]
-        rows += [("commit", commit) for commit in manifest["commits"]]
-        for machine in manifest["machines"]:
-            rows.append(("machine", f"{machine['processor']}, {machine['cores']} cores"))
-            rows.append(("system", machine["platform"]))
-            rows.append(("Python, JAX", f"{machine['python']}, {machine['jax']}"))
-        rows.append(("started", manifest["started"]))
+    """What each figure was run with, and on which machine."""
+    if not everything:
+        return "<p>Nothing has been run yet.</p>"
+    runs: dict[str, list[Results]] = {}
+    for results in everything.values():
+        runs.setdefault(json.dumps(results.manifest), []).append(results)
+    return "".join(map(_origin_of, runs.values()))
+
+
+def _origin_of(drawn: list[Results]) -> str:
+    """Where some figures ran that come from the same directory."""
+    manifest = drawn[0].manifest
+    rows: list[tuple[str, Any]] = [("rillax", manifest["rillax"]), ("preset", manifest["preset"])]
+    rows += [("commit", commit) for commit in manifest["commits"]]
+    for machine in manifest["machines"]:
+        rows.append(("machine", f"{machine['processor']}, {machine['cores']} cores"))
+        rows.append(("system", machine["platform"]))
+        rows.append(("Python, JAX", f"{machine['python']}, {machine['jax']}"))
+    rows.append(("started", manifest["started"]))
     # Two figures may be drawn from the same jobs.
-    jobs = {name: done for results in everything.values() for name, done in results.jobs.items()}
+    jobs = {name: done for results in drawn for name, done in results.jobs.items()}
     seconds = sum(done.outcome.get("seconds", 0.0) for done in jobs.values())
     rows.append(("core hours", f"{seconds / 3600:.3g}"))
+    hosts = sorted({done.outcome["host"] for done in jobs.values() if "host" in done.outcome})
+    if len(hosts) > 1:
+        rows.append(("hosts", ", ".join(hosts)))
+    names = ", ".join(results.figure.number for results in drawn)
     items = "".join(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in rows)
-    return f"<dl>{items}</dl>" if everything else "<p>Nothing has been run yet.</p>"
+    return f"<h3>{_text(names)}</h3><dl>{items}</dl>"
 
 
 _STYLE = """
@@ -245,10 +280,8 @@ section { margin: 2.5rem 0; padding-top: 1.5rem; border-top: 1px solid var(--lin
 figure { margin: 0 0 1rem; }
 picture { display: block; background: #ffffff; border: 1px solid var(--line); border-radius: 8px;
   padding: .75rem; text-align: center; }
-img { max-width: 100%; height: auto; vertical-align: middle; }
+img { width: 100%; height: auto; vertical-align: middle; }
 figcaption { color: var(--soft); font-size: .9rem; margin-top: .5rem; }
-.empty { background: var(--card); border: 1px dashed var(--line); border-radius: 8px;
-  padding: 1.5rem; color: var(--soft); text-align: center; }
 .counts, .claims { list-style: none; padding: 0; }
 .counts { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; margin: 1.25rem 0; }
 .claims { display: grid; gap: .75rem;
@@ -271,6 +304,7 @@ table { border-collapse: collapse; font-size: .88rem; margin: .6rem 0; overflow-
 th, td { text-align: left; padding: .25rem .9rem .25rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; font-variant-numeric: tabular-nums; }
 th { color: var(--soft); font-weight: 600; }
+th.right, td.right { text-align: right; }
 code { font: .9em ui-monospace, SFMono-Regular, Menlo, "DejaVu Sans Mono", monospace; }
 dl { display: grid; grid-template-columns: minmax(6rem, max-content) 1fr; gap: .25rem 1rem; }
 dt { color: var(--soft); }

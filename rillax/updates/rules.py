@@ -26,6 +26,7 @@ from rillax.updates.obgd import (
     overshooting_bound,
 )
 from rillax.updates.traces import eligibility_trace, refused
+from rillax.utils import ranges
 from rillax.utils.names import choose
 
 Transformation: TypeAlias = optax.GradientTransformationExtraArgs
@@ -56,6 +57,9 @@ class SGD:
     """The step size."""
     clip: float | None = None
     """Largest global norm of the whole update, before the step size; no limit if not given."""
+
+    def __post_init__(self) -> None:
+        ranges.check(self, step_size=ranges.NOT_NEGATIVE, clip=ranges.POSITIVE)
 
     def build(self, decay: float) -> Transformation:
         def update(
@@ -97,6 +101,9 @@ class ObGD:
     kappa: float = 2.0
     """The bound: one step removes at most 1/kappa of the TD error."""
 
+    def __post_init__(self) -> None:
+        ranges.check(self, step_size=ranges.NOT_NEGATIVE, kappa=ranges.POSITIVE)
+
     def build(self, decay: float) -> Transformation:
         return obgd(self.step_size, self.kappa, decay)
 
@@ -129,6 +136,10 @@ class AdaptiveObGD:
     epsilon: float = 1e-8
     """Added to the second moment."""
 
+    def __post_init__(self) -> None:
+        ranges.check(self, step_size=ranges.NOT_NEGATIVE, kappa=ranges.POSITIVE)
+        ranges.check(self, beta=ranges.DECAY, epsilon=ranges.NOT_NEGATIVE)
+
     def build(self, decay: float) -> Transformation:
         return adaptive_obgd(self.step_size, self.kappa, decay, self.beta, self.epsilon)
 
@@ -143,6 +154,10 @@ class Adaptive:
     """The TD error is clipped here."""
     epsilon: float = 0.1
     """Added to the root of the second moment."""
+
+    def __post_init__(self) -> None:
+        ranges.check(self, learning_rate=ranges.NOT_NEGATIVE, error_clip=ranges.POSITIVE)
+        ranges.check(self, epsilon=ranges.NOT_NEGATIVE)
 
     def build(self, decay: float) -> Transformation:
         how = {"error_clip": self.error_clip, "epsilon": self.epsilon}
@@ -171,9 +186,9 @@ class Intentional:
 
     def __post_init__(self) -> None:
         choose("preconditioner", self.preconditioner, get_args(Preconditioner))
-        for name in ("error_decay", "moment_decay"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be in [0, 1), got {getattr(self, name)}")
+        ranges.check(self, eta=ranges.NOT_NEGATIVE, error_decay=ranges.DECAY)
+        ranges.check(self, moment_decay=ranges.DECAY, error_clip=ranges.POSITIVE)
+        ranges.check(self, epsilon=ranges.NOT_NEGATIVE)
 
     def build(self, decay: float) -> Transformation:
         return intentional(decay=decay, **dataclasses.asdict(self))

@@ -52,9 +52,12 @@ def to_json(value: Any) -> Any:
     ...     size: int = 3
     >>> to_json((Mine(), None))
     [{'kind': 'rillax.utils:Mine', 'size': 3}, None]
+
+    A field with ``metadata={"quiet": True}`` is left out at its default.
     """
     if is_settings(value):
-        fields = {f.name: to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        told = [f for f in dataclasses.fields(value) if not _is_quiet(f, getattr(value, f.name))]
+        fields = {f.name: to_json(getattr(value, f.name)) for f in told}
         return {KIND: place_of(type(value)), **fields}
     if isinstance(value, tuple | list):
         return [to_json(item) for item in value]
@@ -65,6 +68,10 @@ def to_json(value: Any) -> Any:
     if callable(value):
         return {CODE: place_of(value)}
     return value
+
+
+def _is_quiet(field: Any, value: Any) -> bool:
+    return bool(field.metadata.get("quiet")) and value == field.default
 
 
 def from_json(value: Any, trust: bool = False) -> Any:

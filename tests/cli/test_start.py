@@ -77,7 +77,7 @@ def test_dir_shows_what_there_is():
     for name in dir(rillax):
         assert getattr(rillax, name) is not None
     from rillax.agents import QRC
-    from rillax.experiments import train
+    from rillax.experiments.door import train
     from rillax.loops import Learner
 
     assert (rillax.QRC, rillax.train, rillax.Learner) == (QRC, train, Learner)

@@ -135,7 +135,7 @@ def test_gradients_through_a_transition_stay_available():
 
 @pytest.mark.parametrize("spaces", [rillax.envs.spaces, gymnax.environments.spaces])
 def test_a_space_that_makes_no_vector_is_refused(spaces):
-    with pytest.raises(ValueError, match="only Box, Discrete and Tuple"):
+    with pytest.raises(ValueError, match="only Box, Discrete, Tuple and Dict"):
         flatten(spaces.Dict({}), {})
 
 

@@ -43,7 +43,7 @@ def test_a_resumed_job_redoes_only_what_was_not_checkpointed(tmp_path, monkeypat
             stop.set()
         return {}
 
-    monkeypatch.setattr(training._Training, "_newly_diverged", spy)
+    monkeypatch.setattr(training.Training, "_newly_diverged", spy)
     assert work(directory, Options(), stop)["state"] == "stopped"
     reached = checkpoint.load(directory / "checkpoint.rillax")[1]["frame"]
     assert 500 < reached == seen[-1] < 3000

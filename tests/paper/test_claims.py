@@ -113,6 +113,20 @@ def test_show_prints_the_numbers(paper, capsys):
     assert "milliseconds" in capsys.readouterr().out
 
 
+def test_show_finds_what_reproduce_wrote(tmp_path, capsys):
+    out = tmp_path / "out"
+    root = whole_paper(out, names=["fig1a"])
+    cli.main(["results", "show", "fig1a", "--out", str(out), "--json"])  # before it was collected
+    shown = json.loads(capsys.readouterr().out)
+    assert shown
+    collect.collect(root, out / "results")
+    cli.main(["results", "show", "fig1a", "--results", str(out), "--json"])
+    assert json.loads(capsys.readouterr().out) == shown
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["results", "show", "fig1b", "--out", str(out)])
+    assert f"there is no finished job in {out}: run rillax reproduce" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_every_figure_is_drawn_with_every_line_named(paper, tmp_path, capsys):
     cli.main(["plot", "all", "--results", str(paper / "results"), "--to", str(tmp_path)])
@@ -254,8 +268,11 @@ def test_the_page_has_everything_and_asks_for_nothing(paper, tmp_path):
     assert store.commit() in text
     for alt in re.findall(r'alt="([^"]*)"', text):
         assert len(alt) > 40
+    assert '<td class="right">0.98</td>' in text
     empty = report.page({})
-    assert empty.count("not yet run") > len(CLAIMS)
+    assert f"<b>{len(CLAIMS)}</b> of {len(CLAIMS)}" in empty
+    (missing,) = re.findall('<section id="missing">(.*?)</section>', empty)
+    assert missing.count("<li") == missing.count("<code>rillax reproduce ") == len(figures.NAMES)
 
 
 def test_every_figure_has_claims_and_every_claim_a_rule():

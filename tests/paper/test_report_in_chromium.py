@@ -62,6 +62,9 @@ def test_nothing_overflows_and_every_picture_loads(chromium, pages, name, pictur
     assert len(loaded) == pictures
     assert all(complete and natural > 0 for complete, natural, _ in loaded)
     assert all(source.startswith("data:image/svg") for *_, source in loaded)
+    wide = "return [...document.images].map(i => [i.clientWidth, i.parentElement.clientWidth])"
+    for image, frame in chromium.run(wide):
+        assert image >= frame - 26  # the padding
     assert chromium.console() == []
 
 
