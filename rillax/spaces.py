@@ -189,8 +189,8 @@ def neutral_action(space: Any) -> np.ndarray:
     if is_discrete(space):
         return np.zeros((), np.int32)
     if is_box(space):
-        low, high = (np.asarray(b) for b in action_bounds(space))
-        return _middle(low, high)
+        low, high = (np.broadcast_to(b, space.shape) for b in (space.low, space.high))
+        return _middle(low, high).astype(np.float32)
     parts = factors(space)
     return np.concatenate([np.zeros(len(parts.sizes)), _middle(parts.low, parts.high)], dtype="f4")
 

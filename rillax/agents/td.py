@@ -227,4 +227,7 @@ def _idle(space: Any) -> Float[Array, "..."] | None:
     """An action for an agent that only predicts; None for the first of a Discrete."""
     if spaces.is_discrete(space):
         return None
-    return jnp.asarray(spaces.neutral_action(space), float)
+    if not spaces.is_box(space):
+        return jnp.asarray(spaces.neutral_action(space), float)
+    low, high = (jnp.nan_to_num(bound, posinf=0, neginf=0) for bound in spaces.action_bounds(space))
+    return (low + high) / 2
