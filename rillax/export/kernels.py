@@ -62,22 +62,45 @@ static real clip(real x, real least, real most)
 /* The sum of |a|: whatever runs away shows in it. */
 static real size_of(int n, const real *a)
 {
-    real sum = 0;
+    real size = 0;
     for (int i = 0; i < n; i++)
-        sum += MATH(fabs)(a[i]);
-    return sum;
+        size += MATH(fabs)(a[i]);
+    return size;
+}
+"""
+
+TOTAL = """
+static real total(int n, const real *a)
+{
+    real lane[LANES] = {0}, rest = 0;
+    int i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int k = 0; k < LANES; k++)
+            lane[k] += a[i + k];
+    for (; i < n; i++)
+        rest += a[i];
+    return sum_of_lanes(lane) + rest;
 }
 """
 
 DENSE = """
 /* ---- dense layers ---- */
 
+/* y = W x */
+static void product(int rows, int columns, const real *restrict weight, const real *restrict x,
+                    real *restrict y)
+{
+    for (int i = 0; i < rows; i++)
+        y[i] = dot(columns, weight + i * columns, x);
+}
+
 /* y = W x + b */
 static void dense(int rows, int columns, const real *restrict weight, const real *restrict bias,
                   const real *restrict x, real *restrict y)
 {
+    product(rows, columns, weight, x, y);
     for (int i = 0; i < rows; i++)
-        y[i] = bias[i] + dot(columns, weight + i * columns, x);
+        y[i] += bias[i];
 }
 """
 

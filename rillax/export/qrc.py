@@ -168,11 +168,11 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     /* Delta w = delta z_w - h grad q - z_h grad delta */
     by.present = self->trace_of_h - h;
     by.ahead = self->trace_of_h * discount;
-?q_bound|    real norm[LANES] = {0};
+?q_bound|    real norm[LEARNER_WIDEST] = {0};
 ?q_bound|    body_trace(&by, &self->q.z.body, &self->q.memory, &self->q_pass, &q_slope, norm);
 ?q_bound|    dense_trace(&by, LEARNER_ACTIONS, FEATURES, self->q.z.out_weight,
 ?q_bound|                self->q.z.out_bias, self->q_pass.$last, chosen, norm);
-?q_bound|    by.scale = overshooting_bound($q_alpha, $q_kappa, by.td_error, sum_of_lanes(norm));
+?q_bound|    by.scale = overshooting_bound($q_alpha, $q_kappa, by.td_error, total(LEARNER_WIDEST, norm));
 ?!q_bound|    by.scale = $q_alpha;
     body_values(&by, &self->q.w.body, &self->q.z.body, &self->q.memory, &self->q_pass, &q_slope,
                 &ahead, &slope_next);
@@ -183,11 +183,11 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     /* Delta theta = delta z_theta - h grad h - beta theta */
     by.present = -h;
     by.beta = REGULARISATION;
-?h_bound|    real lanes[LANES] = {0};
-?h_bound|    body_trace(&by, &self->h.z.body, &self->h.memory, &self->h_pass, &h_slope, lanes);
+?h_bound|    real norm_of_h[LEARNER_WIDEST] = {0};
+?h_bound|    body_trace(&by, &self->h.z.body, &self->h.memory, &self->h_pass, &h_slope, norm_of_h);
 ?h_bound|    dense_trace(&by, LEARNER_ACTIONS, FEATURES, self->h.z.out_weight,
-?h_bound|                self->h.z.out_bias, self->h_pass.$last, chosen, lanes);
-?h_bound|    by.scale = overshooting_bound($h_alpha, $h_kappa, by.td_error, sum_of_lanes(lanes));
+?h_bound|                self->h.z.out_bias, self->h_pass.$last, chosen, norm_of_h);
+?h_bound|    by.scale = overshooting_bound($h_alpha, $h_kappa, by.td_error, total(LEARNER_WIDEST, norm_of_h));
 ?!h_bound|    by.scale = $h_alpha;
     body_errors(&by, &self->h.w.body, &self->h.z.body, &self->h.memory, &self->h_pass, &h_slope);
     dense_errors(&by, LEARNER_ACTIONS, FEATURES, self->h.w.out_weight, self->h.w.out_bias,

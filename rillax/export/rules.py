@@ -18,10 +18,6 @@ from rillax.updates.obgd import LARGEST_SQUARE
 from rillax.updates.rules import LARGEST_STEP
 
 
-def _size(sums: int) -> str:
-    return "LANES" if sums == 1 else f"{sums} * LANES"
-
-
 @dataclass(frozen=True)
 class Row:
     """A rule's work on one row."""
@@ -42,12 +38,12 @@ class Row:
     @property
     def size(self) -> str:
         """Of the norms, as a C constant."""
-        return _size(self.sums)
+        return "LEARNER_WIDEST" if self.sums == 1 else f"{self.sums} * LEARNER_WIDEST"
 
     @property
     def last_parameter(self) -> str:
         """The norms, where there are any, after a function's other parameters."""
-        return f", real norm[{self.size}]" if self.sums else ""
+        return ", real *restrict norm" if self.sums else ""
 
     @property
     def last_argument(self) -> str:
@@ -120,58 +116,26 @@ typedef struct {
 """
 )
 
-_SUMMED_ROW = """
-static void ${name}_row(const step *by, int n, $pointers, const real *restrict g,
-                        real norm[$size])
-{
-    const step now = *by;
-    real lane[$size];
-    int i = 0;
-    copy($size, lane, norm);
-    for (; i + LANES <= n; i += LANES)
-        for (int k = 0; k < LANES; k++)
-            ${name}_one(&now, $block, g[i + k], $lanes);
-    for (; i < n; i++)
-        ${name}_one(&now, $rest, g[i], $first);
-    copy($size, norm, lane);
-}
-"""
-
-
-def _summed(name: str, arrays: tuple[str, ...], one: str, sums: int = 1) -> str:
-    """The work on a row, given that on one number of it, which adds to so many sums."""
-    starts = ["lane", "lane + LANES"][:sums]
-    return one + fill(
-        _SUMMED_ROW,
-        name=name,
-        pointers=", ".join(f"real *restrict {a}" for a in arrays),
-        size=_size(sums),
-        block=", ".join(f"{a} + i + k" for a in arrays),
-        rest=", ".join(f"{a} + i" for a in arrays),
-        lanes=", ".join(f"{start} + k" for start in starts),
-        first=", ".join(starts),
-    )
-
-
+# A compiler may not reorder a sum. A norm is one sum for each place in a row, which it may add side
+# by side; they are added up at the end.
 TRACE = Row(
     "trace",
     "the trace follows it",
     ("z",),
     ("z",),
     False,
-    _summed(
-        "trace",
-        ("z",),
-        """
+    """
 /* z <- gamma lambda z + g; the norm is |z|_1. */
-static void trace_one(const step *by, real *z, real g, real *norm)
+static void trace_row(const step *by, int n, real *restrict z, const real *restrict g,
+                      real *restrict norm)
 {
-    *z = by->decay * *z + g;
-    *norm += MATH(fabs)(*z);
+    const real decay = by->decay;
+    for (int i = 0; i < n; i++) {
+        z[i] = decay * z[i] + g[i];
+        norm[i] += MATH(fabs)(z[i]);
+    }
 }
-
 """,
-    ),
     sums=1,
 )
 
@@ -201,50 +165,51 @@ ADAPT = Row(
     ("z", "v", "d"),
     ("z", "v", "d"),
     False,
-    _summed(
-        "adapt",
-        ("z", "v", "d"),
-        """
+    """
 /* z <- gamma lambda z + g, v <- beta v + (1 - beta) (delta z)^2, d = z / sqrt(v);
    the norm is |d|_1. */
-static void adapt_one(const step *by, real *z, real *v, real *d, real g, real *norm)
+static void adapt_row(const step *by, int n, real *restrict z, real *restrict v, real *restrict d,
+                      const real *restrict g, real *restrict norm)
 {
-    *z = by->decay * *z + g;
-    const real moved = by->td_error * *z, square = moved * moved;
-    const real counted = square > LARGEST_SQUARE ? LARGEST_SQUARE : square;
-    *v = by->beta * *v + (1 - by->beta) * counted;
-    *d = *z / MATH(sqrt)(by->correction * *v + by->epsilon);
-    *norm += MATH(fabs)(*d);
+    const step now = *by;
+    for (int i = 0; i < n; i++) {
+        z[i] = now.decay * z[i] + g[i];
+        const real moved = now.td_error * z[i], square = moved * moved;
+        const real counted = square > LARGEST_SQUARE ? LARGEST_SQUARE : square;
+        v[i] = now.beta * v[i] + (1 - now.beta) * counted;
+        d[i] = z[i] / MATH(sqrt)(now.correction * v[i] + now.epsilon);
+        norm[i] += MATH(fabs)(d[i]);
+    }
 }
-
 """,
-    ),
     sums=1,
 )
 
-_INTEND_ONE = """
+_INTEND = """
 /* In Adam's metric m = sqrt(v) + epsilon: z <- gamma lambda z + g, v <- beta v + (1 - beta) $of^2,
    d = z / m; the norms are sum g^2 / m and sum z^2 / m. */
-static void ${name}_one(const step *by, real *z, real *v, real *d, real g, real *gg, real *zz)
+static void ${name}_row(const step *by, int n, real *restrict z, real *restrict v,
+                        real *restrict d, const real *restrict g, real *restrict norm)
 {
-    const real usable = MATH(fabs)(g) <= LARGEST_GRADIENT ? g : 0; /* not where it is NaN */
-    *z = by->decay * *z + usable;
-    *v = by->beta * *v + (1 - by->beta) * ($square);
-    const real inverse = 1 / (MATH(sqrt)(by->correction * *v) + by->epsilon);
-    *d = *z * inverse;
-    *gg += g * g * inverse; /* of the gradient as it came: what is not finite shows */
-    *zz += *z * *d;
+    const step now = *by;
+    for (int i = 0; i < n; i++) {
+        const real usable = MATH(fabs)(g[i]) <= LARGEST_GRADIENT ? g[i] : 0; /* not if it is NaN */
+        z[i] = now.decay * z[i] + usable;
+        v[i] = now.beta * v[i] + (1 - now.beta) * ($square);
+        const real inverse = 1 / (MATH(sqrt)(now.correction * v[i]) + now.epsilon);
+        d[i] = z[i] * inverse;
+        norm[i] += g[i] * g[i] * inverse; /* as it came, so that what is not finite shows */
+        norm[LEARNER_WIDEST + i] += z[i] * d[i];
+    }
 }
-
 """
 
 
 def _intend(of: str) -> Row:
     name = "intend" if of == "g" else "intend_by_trace"
-    square = "usable * usable" if of == "g" else "*z * *z"
+    square = "usable * usable" if of == "g" else "z[i] * z[i]"
     arrays = ("z", "v", "d")
-    one = fill(_INTEND_ONE, name=name, of=of, square=square)
-    text = _summed(name, arrays, one, sums=2)
+    text = fill(_INTEND, name=name, of=of, square=square)
     return Row(name, "trace, second moment, direction", arrays, arrays, False, text, sums=2)
 
 
@@ -356,7 +321,7 @@ Words = dict[str, Any]
 def _obgd(rule: ObGD, words: Words, decay: float) -> RuleText:
     del decay
     after = """
-    const real bound = overshooting_bound($alpha, $kappa, by.td_error, sum_of_lanes(norm));
+    const real bound = overshooting_bound($alpha, $kappa, by.td_error, total(LEARNER_WIDEST, norm));
     change(${NET}_SIZE, (real *)&self->$net.w, (const real *)&self->$net.z,
            by.td_error * bound);
     """
@@ -388,7 +353,7 @@ def _adaptive(rule: AdaptiveObGD, words: Words, decay: float) -> RuleText:
     by.correction = 1 / $weight;
     """
     after = """
-    const real bound = overshooting_bound($alpha, $kappa, by.td_error, sum_of_lanes(norm));
+    const real bound = overshooting_bound($alpha, $kappa, by.td_error, total(LEARNER_WIDEST, norm));
     change(${NET}_SIZE, (real *)&self->$net.w, (const real *)&self->${net}_direction,
            by.td_error * bound);
     """
@@ -413,7 +378,7 @@ by.correction = 1 / $moment_weight;
 
 _AFTER_INTENTION = """
 /* sigma <- sigma + (1 - gamma lambda) (n - sigma), and s is what n usually is, or more */
-const real n = sum_of_lanes(norm), q = sum_of_lanes(norm + LANES);
+const real n = total(LEARNER_WIDEST, norm), q = total(LEARNER_WIDEST, norm + LEARNER_WIDEST);
 const real sigma = self->${net}_norm + $new * (n - self->${net}_norm);
 const real usual = sigma / $norm_weight, product = (usual > n ? usual : n) * q;
 const real root = MATH(sqrt)(product);

@@ -20,6 +20,7 @@ from rillax.export.kernels import (
     DENSE_BACK,
     NORM,
     RANDOM,
+    TOTAL,
     VECTORS,
     elementary,
 )
@@ -348,7 +349,7 @@ def _members(fields: list[Field]) -> str:
 
 def _code(text: AgentText, layout: Layout) -> str:
     face, body = text.interface, text.body
-    sizes = [*network.sizes(body), ("LEARNER_WIDEST", body.widest)]
+    sizes = [*network.sizes(body), ("LEARNER_WIDEST", max(body.widest, 2 * face.actions))]
     constants = text.constants + f"#define LEARNER_KIND 0x{layout.kind:08X}u\n"
     integers = layout.integers
     places, at = {}, 0
@@ -380,6 +381,7 @@ def _code(text: AgentText, layout: Layout) -> str:
         ),
         network.slopes(body),
         VECTORS,
+        TOTAL if "total(" in text.functions else "",
         DENSE,
         DENSE_BACK if "dense_back(" in layers + text.functions else "",
         NORM if normed else "",

@@ -40,7 +40,7 @@ GATES = Architecture(
     width=12,
 )
 BY_STEP = Architecture(cell=RTU(12, gradient="tbptt", gain=False), width=12)
-INTENDED = {"actor": IntentionalPolicy(), "critic": Intentional(eta=0.5)}
+INTENDED = {"actor": IntentionalPolicy(eta=0.005), "critic": Intentional(eta=0.5)}
 BY_TRACE = {
     "actor": IntentionalPolicy(preconditioner="trace", moment_decay=0.99),
     "critic": Intentional(eta=0.5, preconditioner="trace", error_decay=0.99),

@@ -1,10 +1,13 @@
 """The learner in C against the agent in JAX, step for step."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 from tests.export.combinations import (
     LEARNERS,
+    Played,
     Stream,
     library,
     needs_compiler,
@@ -20,21 +23,35 @@ SINGLE, DOUBLE = 5e-4, 1e-9
 """How far the two may be apart, as ``relative`` measures it."""
 
 
+class Compared(NamedTuple):
+    """How a learner in C and the agent in JAX differed."""
+
+    worst: float
+    """The largest relative difference of states and TD errors."""
+    where: str
+    others: int
+    """In how many stretches a discrete action differed."""
+    refused: int
+
+
 def compare(
     name: str, steps: int, stretch: int, double: bool, data: Stream | None = None
-) -> tuple[float, int, int]:
-    """The largest relative difference of states, in how many stretches a discrete action differed,
-    and how many steps were refused.
+) -> Compared:
+    """Both learn from the same stream, stretch by stretch, each from JAX's state at its beginning.
 
-    C learns from the same stream, stretch by stretch, each from JAX's state at its beginning: how
-    far rounding carries a learner in thousands of steps says nothing about either.
+    A streaming learner is chaotic: how far rounding carries it in thousands of steps says nothing
+    about either. Of every step the action and the TD error are compared, and after each stretch
+    every number of the state.
     """
-    agent, actions = LEARNERS[name]
     kind = np.float64 if double else np.float32
     data = stream(steps) if data is None else data
-    observation, reward, after = (part.astype(kind) for part in data[:3])
-    data = Stream(observation, reward, after, *data[3:])
-    played = play(name, data, stretch)
+    data = Stream(*(part.astype(kind) for part in data[:3]), *data[3:])
+    return against(name, data, play(name, data, stretch), stretch, double)
+
+
+def against(name: str, data: Stream, played: Played, stretch: int, double: bool) -> Compared:
+    """C against what JAX made of a stream."""
+    agent, actions = LEARNERS[name]
     c = library(agent, actions, double)
     layout = c.source.layout
     layout.check_complete(played.states[0], c.source.constants)
@@ -46,11 +63,11 @@ def compare(
         c.load(layout.write(start, acted=False))
         differed = False
         for t in range(i * stretch, (i + 1) * stretch):
-            action = c.act(observation[t])
+            action = c.act(data.observation[t])
             if c.discrete:
                 differed |= bool(action != played.actions[t])
             ends = bool(data.terminated[t]), bool(data.truncated[t])
-            learned = c.learn(reward[t], after[t], *ends)
+            learned = c.learn(data.reward[t], data.after[t], *ends)
             if differed:
                 break
             assert learned == (not refused[t])
@@ -62,7 +79,7 @@ def compare(
             worst = max(worst, relative(got, end, scales))
     count = int(refused.sum())
     print(f"{name}: {worst[0]:.1e} at {worst[1]}, {others} other actions, {count} refused")
-    return worst[0], others, count
+    return Compared(*worst, others, count)
 
 
 @pytest.mark.slow

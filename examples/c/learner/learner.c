@@ -114,20 +114,29 @@ static real clip(real x, real least, real most)
 /* The sum of |a|: whatever runs away shows in it. */
 static real size_of(int n, const real *a)
 {
-    real sum = 0;
+    real size = 0;
     for (int i = 0; i < n; i++)
-        sum += MATH(fabs)(a[i]);
-    return sum;
+        size += MATH(fabs)(a[i]);
+    return size;
 }
 
 /* ---- dense layers ---- */
+
+/* y = W x */
+static void product(int rows, int columns, const real *restrict weight, const real *restrict x,
+                    real *restrict y)
+{
+    for (int i = 0; i < rows; i++)
+        y[i] = dot(columns, weight + i * columns, x);
+}
 
 /* y = W x + b */
 static void dense(int rows, int columns, const real *restrict weight, const real *restrict bias,
                   const real *restrict x, real *restrict y)
 {
+    product(rows, columns, weight, x, y);
     for (int i = 0; i < rows; i++)
-        y[i] = bias[i] + dot(columns, weight + i * columns, x);
+        y[i] += bias[i];
 }
 
 /* dL/dx = W^T dL/dy */
@@ -363,10 +372,8 @@ static void cell_coefficients(const cell_weights *restrict w, cell_pass *restric
 static void cell_drive(const cell_weights *restrict w, const real *restrict x,
                           cell_pass *restrict p)
 {
-    for (int k = 0; k < CELL_UNITS; k++) {
-        p->u_real[k] = dot(CELL_INPUTS, w->B_real + k * CELL_INPUTS, x);
-        p->u_imag[k] = dot(CELL_INPUTS, w->B_imag + k * CELL_INPUTS, x);
-    }
+    product(CELL_UNITS, CELL_INPUTS, w->B_real, x, p->u_real);
+    product(CELL_UNITS, CELL_INPUTS, w->B_imag, x, p->u_imag);
 }
 
 /* h and what is read of it. */

@@ -46,10 +46,8 @@ _FUNCTIONS = """
 static void ${cell}_gate(const ${cell}_weights *restrict w, const real *restrict h,
                          const real *restrict x, ${cell}_pass *restrict p)
 {
-    for (int k = 0; k < $UNITS; k++) {
-        p->u[k] = w->c[k] + dot($INPUTS, w->U + k * $INPUTS, x);
-        p->v[k] = w->b[k] + dot($INPUTS, w->W + k * $INPUTS, x);
-    }
+    dense($UNITS, $INPUTS, w->U, w->c, x, p->u);
+    dense($UNITS, $INPUTS, w->W, w->b, x, p->v);
     for (int k = 0; k < $UNITS; k++) {
         p->u[k] = 1 / (1 + exponential(-p->u[k]));
         p->through_gate[k] = (p->v[k] - h[k]) * p->u[k] * (1 - p->u[k]);

@@ -73,10 +73,8 @@ static void ${cell}_coefficients(const ${cell}_weights *restrict w, ${cell}_pass
 static void ${cell}_drive(const ${cell}_weights *restrict w, const real *restrict x,
                           ${cell}_pass *restrict p)
 {
-    for (int k = 0; k < $UNITS; k++) {
-        p->u_real[k] = dot($INPUTS, w->B_real + k * $INPUTS, x);
-        p->u_imag[k] = dot($INPUTS, w->B_imag + k * $INPUTS, x);
-    }
+    product($UNITS, $INPUTS, w->B_real, x, p->u_real);
+    product($UNITS, $INPUTS, w->B_imag, x, p->u_imag);
 }
 
 /* h and what is read of it. */
