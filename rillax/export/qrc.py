@@ -172,7 +172,8 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
 ?q_bound|    body_trace(&by, &self->q.z.body, &self->q.memory, &self->q_pass, &q_slope, norm);
 ?q_bound|    dense_trace(&by, LEARNER_ACTIONS, FEATURES, self->q.z.out_weight,
 ?q_bound|                self->q.z.out_bias, self->q_pass.$last, chosen, norm);
-?q_bound|    by.scale = overshooting_bound($q_alpha, $q_kappa, by.td_error, total(LEARNER_WIDEST, norm));
+?q_bound|    by.scale = overshooting_bound($q_alpha, $q_kappa, by.td_error,
+?q_bound|                                  total(LEARNER_WIDEST, norm));
 ?!q_bound|    by.scale = $q_alpha;
     body_values(&by, &self->q.w.body, &self->q.z.body, &self->q.memory, &self->q_pass, &q_slope,
                 &ahead, &slope_next);
@@ -187,7 +188,8 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
 ?h_bound|    body_trace(&by, &self->h.z.body, &self->h.memory, &self->h_pass, &h_slope, norm_of_h);
 ?h_bound|    dense_trace(&by, LEARNER_ACTIONS, FEATURES, self->h.z.out_weight,
 ?h_bound|                self->h.z.out_bias, self->h_pass.$last, chosen, norm_of_h);
-?h_bound|    by.scale = overshooting_bound($h_alpha, $h_kappa, by.td_error, total(LEARNER_WIDEST, norm_of_h));
+?h_bound|    by.scale = overshooting_bound($h_alpha, $h_kappa, by.td_error,
+?h_bound|                                  total(LEARNER_WIDEST, norm_of_h));
 ?!h_bound|    by.scale = $h_alpha;
     body_errors(&by, &self->h.w.body, &self->h.z.body, &self->h.memory, &self->h_pass, &h_slope);
     dense_errors(&by, LEARNER_ACTIONS, FEATURES, self->h.w.out_weight, self->h.w.out_bias,

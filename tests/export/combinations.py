@@ -1,6 +1,7 @@
 """Learners that have a form in C, and what they are compared on."""
 
 import functools
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -41,10 +42,13 @@ GATES = Architecture(
 )
 BY_STEP = Architecture(cell=RTU(12, gradient="tbptt", gain=False), width=12)
 INTENDED = {"actor": IntentionalPolicy(eta=0.005), "critic": Intentional(eta=0.5)}
+SQUARED_TRACE = Intentional(eta=0.5, preconditioner="trace", error_decay=0.99)
 BY_TRACE = {
-    "actor": IntentionalPolicy(preconditioner="trace", moment_decay=0.99),
-    "critic": Intentional(eta=0.5, preconditioner="trace", error_decay=0.99),
+    "actor": IntentionalPolicy(eta=0.005, preconditioner="trace", moment_decay=0.99),
+    "critic": replace(SQUARED_TRACE, eta=0.05),
 }
+# Steps so small that no policy becomes certain, whose gradient would be all rounding, and no unit
+# turns so fast that its phase is known to a few digits only.
 GENTLE = ObGD(0.01, kappa=10.0)
 ADAPTIVE = AdaptiveObGD(0.01, kappa=10.0, beta=0.99)
 SLOW = {"actor": GENTLE, "critic": GENTLE}
@@ -78,7 +82,7 @@ LEARNERS: dict[str, tuple[Any, Any]] = {
     "q-sgd": (StreamQ(network=STACK, q=SGD(1e-3), epsilon_frames=0, epsilon_start=0.2), CHOICE),
     "q-adaptive": (StreamQ(network=HEADLESS, q=ADAPTIVE, epsilon_frames=3000), CHOICE),
     "q-gated": (StreamQ(network=GATED, epsilon_frames=3000, **APART), CHOICE),
-    "q-dense": (StreamQ(network=DENSE, q=BY_TRACE["critic"], epsilon_frames=3000), CHOICE),
+    "q-dense": (StreamQ(network=DENSE, q=SQUARED_TRACE, epsilon_frames=3000), CHOICE),
     "q-plain": (StreamQ(network=PLAIN, epsilon_frames=3000, **AS_IT_IS), CHOICE),
     "qrc": (QRC(network=SMALL, epsilon_frames=3000), CHOICE),
     "qrc-bounded": (QRC(network=SMALL, q=GENTLE, h=GENTLE, epsilon_frames=3000), CHOICE),

@@ -19,8 +19,11 @@ from tests.export.combinations import (
 )
 
 pytestmark = needs_compiler
-SINGLE, DOUBLE = 5e-4, 1e-9
+SINGLE, DOUBLE = 1e-4, 1e-9
 """How far the two may be apart, as ``relative`` measures it."""
+TIES = 3
+"""In so many of a thousand stretches rounding may decide otherwise in single precision: for an
+action, on which side of its kink a unit is, or what is left where a gradient cancels."""
 
 
 class Compared(NamedTuple):
@@ -29,6 +32,10 @@ class Compared(NamedTuple):
     worst: float
     """The largest relative difference of states and TD errors."""
     where: str
+    usual: float
+    """The largest of 99 in 100 stretches."""
+    parted: int
+    """In how many stretches it was more than single precision may be apart."""
     others: int
     """In how many stretches a discrete action differed."""
     refused: int
@@ -55,13 +62,13 @@ def against(name: str, data: Stream, played: Played, stretch: int, double: bool)
     c = library(agent, actions, double)
     layout = c.source.layout
     layout.check_complete(played.states[0], c.source.constants)
-    worst, others, scales = (0.0, ""), 0, scales_of(played.states)
+    scales, others, found = scales_of(played.states), 0, []
     td_errors = played.metrics["td_error"]
     refused = ~np.isfinite(td_errors)
-    usual = np.max(np.abs(td_errors[~refused]))
+    largest = np.max(np.abs(td_errors[~refused]))
     for i, (start, end) in enumerate(zip(played.states, played.states[1:], strict=False)):
         c.load(layout.write(start, acted=False))
-        differed = False
+        worst, differed = (0.0, ""), False
         for t in range(i * stretch, (i + 1) * stretch):
             action = c.act(data.observation[t])
             if c.discrete:
@@ -71,53 +78,60 @@ def against(name: str, data: Stream, played: Played, stretch: int, double: bool)
             if differed:
                 break
             assert learned == (not refused[t])
-            difference = abs(c.metrics["td_error"] - td_errors[t]) / usual
+            difference = abs(c.metrics["td_error"] - td_errors[t]) / largest
             worst = max(worst, (0.0 if not learned else difference, "td_error"))
         others += differed
         if not differed:
             got, _ = layout.read(c.save(), start, "C")
             worst = max(worst, relative(got, end, scales))
-    count = int(refused.sum())
-    print(f"{name}: {worst[0]:.1e} at {worst[1]}, {others} other actions, {count} refused")
-    return Compared(*worst, others, count)
+        found.append(worst)
+    differences = np.array([difference for difference, _ in found])
+    usual = float(np.quantile(differences, 0.99))
+    parted, count = int((differences > SINGLE).sum()), int(refused.sum())
+    compared = Compared(*max(found), usual, parted, others, count)
+    print(
+        f"{name}: {compared.worst:.1e} at {compared.where}, 99 in 100 within {usual:.1e}, "
+        f"{parted} parted, {others} other actions, {count} refused"
+    )
+    return compared
 
 
 @pytest.mark.slow
 def test_a_short_stream_in_single_precision():
-    worst, others, _ = compare("ac-sgd", steps=200, stretch=5, double=False)
-    assert worst < SINGLE
-    assert others == 0
+    found = compare("ac-sgd", steps=200, stretch=5, double=False)
+    assert found.worst < SINGLE
+    assert found.others == 0
 
 
 def test_a_short_stream_in_double_precision(x64):
-    worst, others, _ = compare("qrc-apart", steps=200, stretch=20, double=True)
-    assert worst < DOUBLE
-    assert others == 0
+    found = compare("qrc-apart", steps=200, stretch=20, double=True)
+    assert found.worst < DOUBLE
+    assert found.others == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_in_single_precision(name):
-    worst, others, refused = compare(name, steps=1_000, stretch=5, double=False)
-    assert worst < SINGLE
-    assert others <= 2  # where a tie of rounding decides
-    assert refused == 0
+    found = compare(name, steps=10_000, stretch=10, double=False)
+    assert found.usual < SINGLE
+    assert found.parted + found.others <= TIES
+    assert found.refused == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_in_double_precision(name, x64):
-    worst, others, refused = compare(name, steps=5_000, stretch=20, double=True)
-    assert worst < DOUBLE
-    assert others == refused == 0
+    found = compare(name, steps=10_000, stretch=20, double=True)
+    assert found.worst < DOUBLE
+    assert found.others == found.refused == 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_on_a_wild_stream(name, x64):
     """The same steps are refused, and what is clipped is clipped alike."""
-    worst, others, refused = compare(name, 1_000, 20, True, wild(stream(1_000)))
-    assert worst < DOUBLE
-    assert others == 0
+    found = compare(name, 1_000, 20, True, wild(stream(1_000)))
+    assert found.worst < DOUBLE
+    assert found.others == 0
     if name.endswith("-plain"):
-        assert refused > 0
+        assert found.refused > 0
