@@ -1,6 +1,6 @@
 """The learner in C against JAX's one kernel and the floor, and its size.
 
-python -m benchmarks.device
+python -m benchmarks.device [sizes] [speed [stream_ac] [qrc] [stream_q]]
 """
 
 import ctypes
@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,7 @@ class InC:
         return times
 
 
-def in_turns(loops: dict[str, Any], frames: int = 500, repeats: int = 15) -> dict[str, list[float]]:
+def in_turns(loops: dict[str, Any], frames: int = 300, repeats: int = 11) -> dict[str, list[float]]:
     """Microseconds of processor time per frame in each of several turns."""
     times: dict[str, list[float]] = {name: [] for name in loops}
     for i in range(repeats + 1):
@@ -115,12 +116,14 @@ def from_python(agent: Any, engine: Any) -> Any:
     return run
 
 
-def speed(compilers: tuple[str, ...] = ("gcc", "clang")) -> dict[str, Any]:
+def speed(
+    names: Sequence[str] = tuple(AGENTS), compilers: tuple[str, ...] = ("gcc", "clang")
+) -> Iterator[tuple[str, Any]]:
     """Microseconds per step, the least of several turns, and the median of the turns' ratios to
     JAX's kernel: what else runs here meets both.
     """
-    rows = {}
-    for name, agent in AGENTS.items():
+    for name in names:
+        agent = AGENTS[name]
         text = source(agent, *envs.spaces_of(ENV))
         arrays = like(touched(CompiledLoop(agent, ENV, [0]).agent_state()))
         machines = {c: InC(agent, text, [c]) for c in compilers if shutil.which(c)}
@@ -131,18 +134,18 @@ def speed(compilers: tuple[str, ...] = ("gcc", "clang")) -> dict[str, Any]:
             "learner, engine c": from_python(agent, "c"),
         }
         turns = in_turns(loops)
-        rows[name] = {
+        row = {
             loop: {"us": min(times), "times jax": float(np.median(np.divide(times, turns["jax"])))}
             for loop, times in turns.items()
         }
         times = next(iter(machines.values())).latencies(20_000)
-        rows[name]["latency"] = {
+        row["latency"] = {
             "median": float(np.median(times)),
             "99.9 %": float(np.quantile(times, 0.999)),
             "worst": float(times.max()),
             "worst / median": float(times.max() / np.median(times)),
         }
-    return rows
+        yield name, row
 
 
 def sizes(command: list[str], flags: list[str]) -> dict[str, Any]:
@@ -184,5 +187,7 @@ if __name__ == "__main__":
             print(json.dumps({"Cortex-M4 -Os": arm}, indent=1))
     if "speed" in sys.argv[1:] or len(sys.argv) == 1:
         started = time.perf_counter()
-        print(json.dumps(speed(), indent=1))
+        chosen = [name for name in AGENTS if name in sys.argv] or list(AGENTS)
+        for name, row in speed(chosen):
+            print(json.dumps({name: row}, indent=1), flush=True)
         print(f"in {time.perf_counter() - started:.0f} s")
