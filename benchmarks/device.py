@@ -1,14 +1,17 @@
 """The learner in C against JAX's one kernel and the floor, and its size.
 
-python -m benchmarks.device
+python -m benchmarks.device [sizes] [speed [stream_ac] [qrc] [stream_q]]
 """
 
 import ctypes
 import dataclasses
 import json
+import shutil
 import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ from gymnasium.spaces import Box, Discrete
 from benchmarks.floor import like, touch
 from benchmarks.steps import ENV, touched
 from rillax import Learner, envs
-from rillax.agents import QRC, StreamAC
+from rillax.agents import QRC, StreamAC, StreamQ
 from rillax.cells import RTU
 from rillax.export import Source, source
 from rillax.export.library import FLAGS, compiler
@@ -27,7 +30,7 @@ from rillax.loops.compiled import CompiledLoop
 from rillax.networks import Architecture
 from rillax.utils import checkpoint
 
-AGENTS: dict[str, Any] = {"stream_ac": StreamAC(), "qrc": QRC()}
+AGENTS: dict[str, Any] = {"stream_ac": StreamAC(), "qrc": QRC(), "stream_q": StreamQ()}
 SMALL = Architecture(cell=RTU(32), width=16)
 
 # Frames in C, on a stream like MemoryChain's: episodes of nine steps.
@@ -88,18 +91,16 @@ class InC:
         return times
 
 
-def least_microseconds(
-    loops: dict[str, Any], frames: int = 1000, repeats: int = 9
-) -> dict[str, float]:
-    """Processor time per frame, the least of several turns: what else runs here counts least."""
+def in_turns(loops: dict[str, Any], frames: int = 300, repeats: int = 11) -> dict[str, list[float]]:
+    """Microseconds of processor time per frame in each of several turns."""
     times: dict[str, list[float]] = {name: [] for name in loops}
     for i in range(repeats + 1):
         for name, run in loops.items():
             before = time.process_time()
             jax.block_until_ready(run(frames))
             if i:  # the first compiles
-                times[name].append(time.process_time() - before)
-    return {name: 1e6 * min(taken) / frames for name, taken in times.items()}
+                times[name].append(1e6 * (time.process_time() - before) / frames)
+    return times
 
 
 def from_python(agent: Any, engine: Any) -> Any:
@@ -115,28 +116,36 @@ def from_python(agent: Any, engine: Any) -> Any:
     return run
 
 
-def speed(compilers: tuple[str, ...] = ("gcc", "clang")) -> dict[str, Any]:
-    """Microseconds per step, measured in turns."""
-    rows = {}
-    for name, agent in AGENTS.items():
+def speed(
+    names: Sequence[str] = tuple(AGENTS), compilers: tuple[str, ...] = ("gcc", "clang")
+) -> Iterator[tuple[str, Any]]:
+    """Microseconds per step, the least of several turns, and the median of the turns' ratios to
+    JAX's kernel: what else runs here meets both.
+    """
+    for name in names:
+        agent = AGENTS[name]
         text = source(agent, *envs.spaces_of(ENV))
         arrays = like(touched(CompiledLoop(agent, ENV, [0]).agent_state()))
+        machines = {c: InC(agent, text, [c]) for c in compilers if shutil.which(c)}
         loops: dict[str, Any] = {
             "jax": CompiledLoop(agent, ENV, [0]).run,
             "floor": lambda frames, arrays=arrays: touch(arrays, frames),
+            **{c: machine.run for c, machine in machines.items()},
             "learner, engine c": from_python(agent, "c"),
-            "learner, engine jax": from_python(agent, "jax"),
         }
-        machines = {c: InC(agent, text, [c]) for c in compilers}
-        loops |= {c: machine.run for c, machine in machines.items()}
-        rows[name] = least_microseconds(loops)
-        times = machines[compilers[0]].latencies(20_000)
-        rows[name] |= {
+        turns = in_turns(loops)
+        row = {
+            loop: {"us": min(times), "times jax": float(np.median(np.divide(times, turns["jax"])))}
+            for loop, times in turns.items()
+        }
+        times = next(iter(machines.values())).latencies(20_000)
+        row["latency"] = {
             "median": float(np.median(times)),
             "99.9 %": float(np.quantile(times, 0.999)),
             "worst": float(times.max()),
+            "worst / median": float(times.max() / np.median(times)),
         }
-    return rows
+        yield name, row
 
 
 def sizes(command: list[str], flags: list[str]) -> dict[str, Any]:
@@ -170,9 +179,6 @@ def sizes(command: list[str], flags: list[str]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    import shutil
-    import sys
-
     if "sizes" in sys.argv[1:] or len(sys.argv) == 1:
         print(json.dumps({"here -Os": sizes(compiler() or ["cc"], ["-std=c99", "-Os"])}, indent=1))
         if shutil.which("arm-none-eabi-gcc"):
@@ -181,5 +187,7 @@ if __name__ == "__main__":
             print(json.dumps({"Cortex-M4 -Os": arm}, indent=1))
     if "speed" in sys.argv[1:] or len(sys.argv) == 1:
         started = time.perf_counter()
-        print(json.dumps(speed(), indent=1))
+        chosen = [name for name in AGENTS if name in sys.argv] or list(AGENTS)
+        for name, row in speed(chosen):
+            print(json.dumps({name: row}, indent=1), flush=True)
         print(f"in {time.perf_counter() - started:.0f} s")

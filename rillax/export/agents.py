@@ -85,6 +85,8 @@ class AgentText:
     """What its state has beside ``fields``."""
     fields: tuple[Field, ...]
     """What is saved, in the order of the struct."""
+    cuts: tuple[str, ...]
+    """The members that say whether a trace starts anew."""
     scratch: str
     """What its state has that is not saved."""
     functions: str

@@ -62,24 +62,49 @@ static real clip(real x, real least, real most)
 /* The sum of |a|: whatever runs away shows in it. */
 static real size_of(int n, const real *a)
 {
-    real sum = 0;
+    real size = 0;
     for (int i = 0; i < n; i++)
-        sum += MATH(fabs)(a[i]);
-    return sum;
+        size += MATH(fabs)(a[i]);
+    return size;
+}
+"""
+
+TOTAL = """
+static real total(int n, const real *a)
+{
+    real lane[LANES] = {0}, rest = 0;
+    int i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int k = 0; k < LANES; k++)
+            lane[k] += a[i + k];
+    for (; i < n; i++)
+        rest += a[i];
+    return sum_of_lanes(lane) + rest;
 }
 """
 
 DENSE = """
 /* ---- dense layers ---- */
 
+/* y = W x */
+static void product(int rows, int columns, const real *restrict weight, const real *restrict x,
+                    real *restrict y)
+{
+    for (int i = 0; i < rows; i++)
+        y[i] = dot(columns, weight + i * columns, x);
+}
+
 /* y = W x + b */
 static void dense(int rows, int columns, const real *restrict weight, const real *restrict bias,
                   const real *restrict x, real *restrict y)
 {
+    product(rows, columns, weight, x, y);
     for (int i = 0; i < rows; i++)
-        y[i] = bias[i] + dot(columns, weight + i * columns, x);
+        y[i] += bias[i];
 }
+"""
 
+DENSE_BACK = """
 /* dL/dx = W^T dL/dy */
 static void dense_back(int rows, int columns, const real *restrict weight, const real *restrict g,
                        real *restrict g_x)
@@ -130,6 +155,129 @@ static void layer_norm_back(int n, const real *restrict normed, real factor, rea
 }
 """
 
+_ELEMENTARY = """
+/* ---- elementary functions: in single precision without branches, so that loops vectorise ---- */
+
+#ifndef LEARNER_DOUBLE
+typedef union {
+    real value;
+    uint32_t bits;
+} pieces;
+
+/* An integer near x, and at the same time, in the last bits, that integer plus 0x4B400000. */
+static pieces rounded(real x)
+{
+    const pieces shifted = {x + 12582912.0f};
+    return shifted;
+}
+
+/* e^x - 1 for |x| < ln(2) / 2 */
+static real near_zero(real x)
+{
+    real p = 1.9875691500e-4f;
+    p = p * x + 1.3981999507e-3f;
+    p = p * x + 8.3334519073e-3f;
+    p = p * x + 4.1665795894e-2f;
+    p = p * x + 1.6666665459e-1f;
+    p = p * x + 5.0000001201e-1f;
+    return p * x * x + x;
+}
+
+/* 2^n and e^rest - 1, where x = n ln(2) + rest. */
+static real two_to_the(real x, real *rest)
+{
+    const real within = clip(x, -87, 88);
+    const pieces near = rounded(1.44269504088896341f * within);
+    const real n = near.value - 12582912.0f;
+    pieces power;
+    power.bits = (near.bits - 0x4B400000u + 127u) << 23;
+    *rest = near_zero((within - n * 0.693359375f) + n * 2.12194440e-4f);
+    return power.value;
+}
+#endif
+"""
+
+_EXPONENTIAL = """
+static real exponential(real x)
+{
+#ifdef LEARNER_DOUBLE
+    return exp(x);
+#else
+    real rest;
+    const real power = two_to_the(x, &rest);
+    return power + power * rest;
+#endif
+}
+"""
+
+_EXPONENTIAL_LESS_1 = """
+static real exponential_less_1(real x)
+{
+#ifdef LEARNER_DOUBLE
+    return expm1(x);
+#else
+    real rest;
+    const real power = two_to_the(x, &rest);
+    return (power - 1) + power * rest;
+#endif
+}
+"""
+
+_COSINE_AND_SINE = """
+static void cosine_and_sine(int n, const real *restrict x, real *restrict cosine,
+                            real *restrict sine)
+{
+#ifdef LEARNER_DOUBLE
+    for (int i = 0; i < n; i++) {
+        cosine[i] = cos(x[i]);
+        sine[i] = sin(x[i]);
+    }
+#else
+    real most = 0;
+    for (int i = 0; i < n; i++) { /* x = quarter pi / 2 + rest */
+        const pieces near = rounded(0.636619772367581343f * x[i]);
+        const real quarter = near.value - 12582912.0f;
+        real rest = x[i] - quarter * 1.5703125f;
+        rest -= quarter * 4.837512969970703125e-4f;
+        rest -= quarter * 7.54978995489188216e-8f;
+        const real square = rest * rest;
+        real c = 2.443315711809948e-5f, s = -1.9515295891e-4f;
+        c = c * square - 1.388731625493765e-3f;
+        c = c * square + 4.166664568298827e-2f;
+        c = c * square * square - 0.5f * square + 1;
+        s = s * square + 8.3321608736e-3f;
+        s = s * square - 1.6666654611e-1f;
+        s = s * square * rest + rest;
+        const real along = near.bits & 1u ? s : c, across = near.bits & 1u ? c : s;
+        cosine[i] = (near.bits + 1u) & 2u ? -along : along;
+        sine[i] = near.bits & 2u ? -across : across;
+    }
+    for (int i = 0; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    if (most > 1000) /* where so many digits of pi do not do */
+        for (int i = 0; i < n; i++) {
+            cosine[i] = cosf(x[i]);
+            sine[i] = sinf(x[i]);
+        }
+#endif
+}
+"""
+
+
+def elementary(text: str) -> str:
+    """The elementary functions that some C uses."""
+    found = [
+        function
+        for name, function in (
+            ("exponential(", _EXPONENTIAL),
+            ("exponential_less_1(", _EXPONENTIAL_LESS_1),
+            ("cosine_and_sine(", _COSINE_AND_SINE),
+        )
+        if name in text
+    ]
+    return "\n".join([_ELEMENTARY, *found]) if found else ""
+
+
 ACTIVATIONS = {
     "leaky_relu": """
 static void leaky_relu(int n, const real *restrict y, real *restrict f)
@@ -150,8 +298,11 @@ static void leaky_relu_back(int n, const real *restrict y, const real *restrict 
     "tanh": """
 static void hyperbolic(int n, const real *restrict y, real *restrict f)
 {
-    for (int i = 0; i < n; i++)
-        f[i] = MATH(tanh)(y[i]);
+    for (int i = 0; i < n; i++) {
+        const real less = exponential_less_1(-2 * MATH(fabs)(y[i]));
+        const real size = -less / (2 + less);
+        f[i] = y[i] < 0 ? -size : size;
+    }
 }
 
 /* dL/dy = dL/df (1 - f^2) */

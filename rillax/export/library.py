@@ -16,7 +16,12 @@ import platformdirs
 from rillax.export.source import Source
 from rillax.utils import machine
 
-FLAGS = ("-std=c99", "-O3", "-march=native", "-ffp-contract=fast", "-fPIC", "-shared")
+FLAGS = (
+    *("-std=c99", "-O3", "-march=native", "-ffp-contract=fast"),
+    # Without these a root or a comparison keeps a loop from being vectorised. NaN stays NaN.
+    *("-fno-math-errno", "-fno-trapping-math"),
+    *("-fPIC", "-shared"),
+)
 REFUSED = -6
 """What ``learner_learn`` returns where the numbers would not be finite: it has skipped the step."""
 _ERRORS = {

@@ -235,7 +235,10 @@ def functions(body: Body, of_peek: bool) -> str:
             read=read.rstrip("\n"),
             has_head=bool(body.head),
             back=_back(body, activation).rstrip("\n"),
-            past="\n".join(f"    {c.name}_past(&m->{c.name}, &s->{c.name});" for c in body.cells),
+            past="\n".join(
+                f"    {c}_past(&w->{c}, &m->{c}, &p->{c}, &s->{c});"
+                for c in (cell.name for cell in body.cells)
+            ),
             of_peek=of_peek,
             past_of_peek="\n".join(
                 f"    {c}_past_of_peek(&w->{c}, &m->{c}, &now->{c}, &p->{c}, &s->{c});"
@@ -351,8 +354,8 @@ static void back(const body_weights *w, const body_pass *now, const body_pass *p
 $back
 }
 
-/* What comes on the way back of parameters that are vectors, through all of time. */
-static void past(const body_memory *m, body_slope *s)
+/* What comes on the way back of parameters that are vectors. */
+static void past(const body_weights *w, const body_memory *m, const body_pass *p, body_slope *s)
 {
 $past
 }
@@ -397,9 +400,9 @@ def body_rows(body: Body, row: Row) -> str:
             lines.append(dense(f"{upper}_INPUTS", f"{upper}_UNITS", f"{name}.", x, f"{name}.g"))
             continue
         arrays = ", ".join(f"&{a}->{name}" for a in row.arrays)
-        ahead = f", p_next->{x}, &s_next->{name}" if row.next else ""
+        ahead = f", &p_next->{name}, p_next->{x}, &s_next->{name}" if row.next else ""
         lines.append(
-            f"    {name}_{row.name}(by, {arrays}, &m->{name}, &p->{name}, "
+            f"    {name}_{row.name}(by, {arrays}, &m->{name}, &p->{name}, p->{x}, "
             f"&s->{name}{ahead}{row.last_argument});"
         )
     for block in body.head:

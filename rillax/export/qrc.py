@@ -3,7 +3,7 @@
 from typing import Any
 
 from rillax.agents import QRC
-from rillax.export import normalisation
+from rillax.export import exploration, normalisation
 from rillax.export.agents import AgentText, Interface, interface_of, senses_text
 from rillax.export.layout import Field, integer, reals
 from rillax.export.network import Body, body_of, body_rows
@@ -32,8 +32,6 @@ static void values_row(const step *by, int n, real *restrict w, ${const}real *re
                        const real *restrict g, const real *restrict g_next)
 {
 ?traced|    const real decay = by->decay;
-?traced|    if (by->cut)
-?traced|        zero(n, z);
     const real td_error = by->td_error, present = by->present, ahead = by->ahead;
     const real scale = by->scale;
     for (int i = 0; i < n; i++) {
@@ -52,8 +50,6 @@ static void errors_row(const step *by, int n, real *restrict w, ${const}real *re
                        const real *restrict g)
 {
 ?traced|    const real decay = by->decay;
-?traced|    if (by->cut)
-?traced|        zero(n, z);
     const real td_error = by->td_error, present = by->present, beta = by->beta;
     const real scale = by->scale;
     for (int i = 0; i < n; i++) {
@@ -67,24 +63,6 @@ static void errors_row(const step *by, int n, real *restrict w, ${const}real *re
 
 _FUNCTIONS = """
 /* ---- QRC(lambda): act and learn ---- */
-
-/* The share of random actions, which falls in a straight line. */
-static real epsilon(const learner *self)
-{
-?constant|    (void)self;
-?constant|    return EPSILON_START;
-?!constant|    const int32_t passed = self->step < EPSILON_FRAMES ? self->step : EPSILON_FRAMES;
-?!constant|    const real left = 1 - (real)passed / (real)EPSILON_FRAMES;
-?!constant|    return (EPSILON_START - EPSILON_END) * left + EPSILON_END;
-}
-
-static int largest(const real *values)
-{
-    int best = 0;
-    for (int a = 1; a < LEARNER_ACTIONS; a++)
-        best = values[a] > values[best] ? a : best;
-    return best;
-}
 
 int learner_act(learner *self, const learner_real *observation)
 {
@@ -100,10 +78,7 @@ int learner_act(learner *self, const learner_real *observation)
     advance(&self->h.w.body, &self->h.memory, seen, self->fresh, &self->h_pass);
     dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
           self->q_pass.$last, self->values);
-    const int best = largest(self->values);
-    const int random = (int)(uniform(key, 1) * (real)LEARNER_ACTIONS);
-    self->action = uniform(key, 0) < epsilon(self) ? random : best;
-    self->greedy = self->values[self->action] >= self->values[best];
+    self->greedy = epsilon_greedy(self, key, &self->action);
     self->fresh = 0;
     self->acted = 1;
     self->ready = 1;
@@ -159,8 +134,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     const real h = self->h.w.out_bias[self->action] + dot(FEATURES, h_row, self->h_pass.$last);
     step by = {0};
     by.td_error = reward + discount * q_next - q;
-    by.decay = TRACE_DECAY;
-    by.cut = self->cut;
+    by.decay = self->cut ? 0 : TRACE_DECAY;
 
     /* grad q, grad h, and the gradient of the peek */
     for (int a = 0; a < LEARNER_ACTIONS; a++)
@@ -170,8 +144,8 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     back(&self->h.w.body, &self->h_pass, &self->h_pass, h_row, &h_slope);
     dense_back(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, g_next, g_features);
     back(&self->q.w.body, &self->q_pass, &ahead, g_features, &slope_next);
-    past(&self->q.memory, &q_slope);
-    past(&self->h.memory, &h_slope);
+    past(&self->q.w.body, &self->q.memory, &self->q_pass, &q_slope);
+    past(&self->h.w.body, &self->h.memory, &self->h_pass, &h_slope);
     past_of_peek(&self->q.w.body, &self->q.memory, &self->q_pass, &ahead, &slope_next);
 
     self->value = q;
@@ -183,22 +157,23 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     const real ends = size_of(LEARNER_ACTIONS, chosen) * 2 + size_of(LEARNER_ACTIONS, g_next);
     if (!(size_of(3, numbers) + vectors + ends < REASON)) { /* or if it is NaN */
         self->td_error = NAN; /* no step, and all else as in learner_skip */
-        self->epsilon = epsilon(self);
+        self->epsilon = epsilon(self->step);
         self->cut = self->cut || done || !self->greedy;
 ?added|        if (done)
 ?added|            zero(LEARNER_ADDED, self->added);
         return LEARNER_REFUSED;
     }
-    self->trace_of_h = (self->cut ? 0 : TRACE_DECAY * self->trace_of_h) + h;
+    self->trace_of_h = by.decay * self->trace_of_h + h;
 
     /* Delta w = delta z_w - h grad q - z_h grad delta */
     by.present = self->trace_of_h - h;
     by.ahead = self->trace_of_h * discount;
-?q_bound|    real norm[LANES] = {0};
+?q_bound|    real norm[LEARNER_WIDEST] = {0};
 ?q_bound|    body_trace(&by, &self->q.z.body, &self->q.memory, &self->q_pass, &q_slope, norm);
 ?q_bound|    dense_trace(&by, LEARNER_ACTIONS, FEATURES, self->q.z.out_weight,
 ?q_bound|                self->q.z.out_bias, self->q_pass.$last, chosen, norm);
-?q_bound|    by.scale = overshooting_bound($q_alpha, $q_kappa, by.td_error, sum_of_lanes(norm));
+?q_bound|    by.scale = overshooting_bound($q_alpha, $q_kappa, by.td_error,
+?q_bound|                                  total(LEARNER_WIDEST, norm));
 ?!q_bound|    by.scale = $q_alpha;
     body_values(&by, &self->q.w.body, &self->q.z.body, &self->q.memory, &self->q_pass, &q_slope,
                 &ahead, &slope_next);
@@ -209,11 +184,12 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     /* Delta theta = delta z_theta - h grad h - beta theta */
     by.present = -h;
     by.beta = REGULARISATION;
-?h_bound|    real lanes[LANES] = {0};
-?h_bound|    body_trace(&by, &self->h.z.body, &self->h.memory, &self->h_pass, &h_slope, lanes);
+?h_bound|    real norm_of_h[LEARNER_WIDEST] = {0};
+?h_bound|    body_trace(&by, &self->h.z.body, &self->h.memory, &self->h_pass, &h_slope, norm_of_h);
 ?h_bound|    dense_trace(&by, LEARNER_ACTIONS, FEATURES, self->h.z.out_weight,
-?h_bound|                self->h.z.out_bias, self->h_pass.$last, chosen, lanes);
-?h_bound|    by.scale = overshooting_bound($h_alpha, $h_kappa, by.td_error, sum_of_lanes(lanes));
+?h_bound|                self->h.z.out_bias, self->h_pass.$last, chosen, norm_of_h);
+?h_bound|    by.scale = overshooting_bound($h_alpha, $h_kappa, by.td_error,
+?h_bound|                                  total(LEARNER_WIDEST, norm_of_h));
 ?!h_bound|    by.scale = $h_alpha;
     body_errors(&by, &self->h.w.body, &self->h.z.body, &self->h.memory, &self->h_pass, &h_slope);
     dense_errors(&by, LEARNER_ACTIONS, FEATURES, self->h.w.out_weight, self->h.w.out_bias,
@@ -222,7 +198,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     self->td_error = by.td_error;
     self->cut = done || !self->greedy;
     self->step = one_more(self->step);
-    self->epsilon = epsilon(self);
+    self->epsilon = epsilon(self->step);
 ?scaled|    keep_reward_scale(self, &scale);
 ?added|    if (done)
 ?added|        zero(LEARNER_ADDED, added);
@@ -248,7 +224,6 @@ def qrc(agent: QRC, observation_space: Any, action_space: Any) -> AgentText:
         "last": body.last,
         "scaled": face.normalise_rewards,
         "added": face.added,
-        "constant": agent.epsilon_frames <= 0,
     }
     for net, bound in bounds.items():
         rule = getattr(agent, net)
@@ -263,12 +238,13 @@ def qrc(agent: QRC, observation_space: Any, action_space: Any) -> AgentText:
         structs=fill(_STRUCTS, **words),
         members="    learner_values q, h;\n",
         fields=_fields(face, body),
+        cuts=("cut",),
         scratch=(
             "    body_pass q_pass, h_pass;\n"
             "    learner_real values[LEARNER_ACTIONS]; /* q(o, .) */\n"
             "    learner_real td_error, value, epsilon;\n"
         ),
-        functions=_functions(face, body, bounds, words),
+        functions=_functions(agent, face, body, bounds, words),
         metrics=("td_error", "value", "epsilon"),
         peeks=True,
     )
@@ -291,14 +267,8 @@ def _constants(agent: QRC) -> str:
         f"#define DISCOUNT {number(agent.discount)} /* gamma */",
         f"#define TRACE_DECAY {number(decay)} /* gamma lambda */",
         f"#define REGULARISATION {number(agent.regularisation)} /* beta */",
-        f"#define EPSILON_START {number(agent.epsilon_start)}",
     ]
-    if agent.epsilon_frames > 0:
-        lines += [
-            f"#define EPSILON_END {number(agent.epsilon_end)}",
-            f"#define EPSILON_FRAMES {agent.epsilon_frames}",
-        ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + exploration.constants(agent)
 
 
 def _rows(bounds: dict[str, bool]) -> list[Row]:
@@ -315,13 +285,16 @@ def _rows(bounds: dict[str, bool]) -> list[Row]:
     return rows
 
 
-def _functions(face: Interface, body: Body, bounds: dict[str, bool], words: dict[str, Any]) -> str:
+def _functions(
+    agent: QRC, face: Interface, body: Body, bounds: dict[str, bool], words: dict[str, Any]
+) -> str:
     parts = [
-        fill(STEP, scale=True, adaptive=False, direction=True, limited=not all(bounds.values())),
+        fill(STEP, scale=True, moment=False, direction=True, limited=not all(bounds.values())),
         BOUND if any(bounds.values()) else "",
         *(body_rows(body, row) for row in _rows(bounds)),
         normalisation.functions(face),
         senses_text(face),
+        exploration.functions(agent),
         fill(_FUNCTIONS, **words),
     ]
     return "\n".join(part.strip("\n") + "\n" for part in parts if part)

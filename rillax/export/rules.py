@@ -1,17 +1,19 @@
 """The C of each step-size rule: its work on one row of parameters, and the size of its step.
 
 A rule meets the parameters of a network row by row. A ``Row`` is a C function of a few parallel
-rows (parameters ``w``, trace ``z``, second moment ``v``) and of the row's gradient ``g``; for an
-agent that differentiates its peek, of that gradient, ``g_next``, too.
+rows (parameters ``w``, trace ``z``, second moment ``v``, direction ``d``) and of the row's gradient
+``g``; for an agent that differentiates its peek, of that gradient, ``g_next``, too.
 """
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from rillax.export.text import fill, number
-from rillax.updates import SGD, AdaptiveObGD, ObGD
+from rillax.updates import SGD, AdaptiveObGD, Intentional, IntentionalPolicy, ObGD
+from rillax.updates.intentional import LARGEST, LAST
 from rillax.updates.obgd import LARGEST_SQUARE
 from rillax.updates.rules import LARGEST_STEP
 
@@ -24,23 +26,28 @@ class Row:
     about: str
     """In a few words, for a comment."""
     arrays: tuple[str, ...]
-    """The parallel rows it takes: of ``w``, ``z``, ``v``."""
+    """The parallel rows it takes: of ``w``, ``z``, ``v``, and of the direction ``d``."""
     changes: tuple[str, ...]
     """Those that it changes."""
     next: bool
     """Whether it takes the gradient of the peek."""
     text: str
-    normed: bool = False
-    """Whether it adds to a norm."""
+    sums: int = 0
+    """To how many norms it adds."""
+
+    @property
+    def size(self) -> str:
+        """Of the norms, as a C constant."""
+        return "LEARNER_WIDEST" if self.sums == 1 else f"{self.sums} * LEARNER_WIDEST"
 
     @property
     def last_parameter(self) -> str:
-        """The norm, where there is one, after a function's other parameters."""
-        return ", real norm[LANES]" if self.normed else ""
+        """The norms, where there are any, after a function's other parameters."""
+        return ", real *restrict norm" if self.sums else ""
 
     @property
     def last_argument(self) -> str:
-        return ", norm" if self.normed else ""
+        return ", norm" if self.sums else ""
 
     def parameters(self, struct: str) -> str:
         """What a function that goes over the rows takes of each array."""
@@ -78,17 +85,17 @@ STEP = (
 
 #define LARGEST_STEP {number(LARGEST_STEP)}
 #define LARGEST_SQUARE {number(LARGEST_SQUARE)} /* a second moment stays finite */
+#define LARGEST_GRADIENT {number(LARGEST)} /* a larger one counts as none */
 """
     + """
 
 /* What a rule needs to know of this step. */
 typedef struct {
     real td_error;
-    real decay; /* gamma lambda */
-    int cut;    /* whether the trace starts anew */
+    real decay; /* gamma lambda; or 0, where the trace starts anew */
 ?scale|    real scale; /* the size of the step, where it is known before the trace is */
-?adaptive|    real beta, epsilon; /* of the second moment */
-?adaptive|    real correction;    /* of its bias */
+?moment|    real beta, epsilon; /* of the second moment */
+?moment|    real correction;    /* of its bias */
 ?direction|    real present; /* the weight of this step's gradient, beside the trace */
 ?direction|    real ahead;   /* the weight of the peek's gradient */
 ?direction|    real beta;    /* the weight of the parameters themselves */
@@ -100,9 +107,17 @@ typedef struct {
 ?limited|{
 ?limited|    return MATH(fabs)(by) < LARGEST_STEP ? by : LARGEST_STEP;
 ?limited|}
+?moment|
+?moment|/* 1 - beta^t, the weight that a running mean from zero has given to t numbers. */
+?moment|static real from_start(real log_beta, int32_t t)
+?moment|{
+?moment|    return -MATH(expm1)((real)t * log_beta);
+?moment|}
 """
 )
 
+# A compiler may not reorder a sum. A norm is one sum for each place in a row, which it may add side
+# by side; they are added up at the end.
 TRACE = Row(
     "trace",
     "the trace follows it",
@@ -110,29 +125,18 @@ TRACE = Row(
     ("z",),
     False,
     """
-/* z <- gamma lambda z + g; adds |z|_1 to the norm. */
+/* z <- gamma lambda z + g; the norm is |z|_1. */
 static void trace_row(const step *by, int n, real *restrict z, const real *restrict g,
-                      real norm[LANES])
+                      real *restrict norm)
 {
     const real decay = by->decay;
-    real lane[LANES] = {0};
-    int i = 0;
-    if (by->cut)
-        zero(n, z);
-    for (; i + LANES <= n; i += LANES)
-        for (int k = 0; k < LANES; k++) {
-            z[i + k] = decay * z[i + k] + g[i + k];
-            lane[k] += MATH(fabs)(z[i + k]);
-        }
-    for (int k = 0; k < LANES; k++)
-        norm[k] += lane[k];
-    for (; i < n; i++) {
+    for (int i = 0; i < n; i++) {
         z[i] = decay * z[i] + g[i];
-        norm[0] += MATH(fabs)(z[i]);
+        norm[i] += MATH(fabs)(z[i]);
     }
 }
 """,
-    normed=True,
+    sums=1,
 )
 
 FOLLOW = Row(
@@ -146,11 +150,10 @@ FOLLOW = Row(
 static void follow_row(const step *by, int n, real *restrict w, real *restrict z,
                        const real *restrict g)
 {
-    if (by->cut)
-        zero(n, z);
+    const real decay = by->decay, scale = by->scale;
     for (int i = 0; i < n; i++) {
-        z[i] = by->decay * z[i] + g[i];
-        w[i] += step_within(by->scale * z[i]);
+        z[i] = decay * z[i] + g[i];
+        w[i] += step_within(scale * z[i]);
     }
 }
 """,
@@ -159,44 +162,63 @@ static void follow_row(const step *by, int n, real *restrict w, real *restrict z
 ADAPT = Row(
     "adapt",
     "the trace follows it, and the second moment",
-    ("z", "v"),
-    ("z", "v"),
+    ("z", "v", "d"),
+    ("z", "v", "d"),
     False,
     """
-/* z <- gamma lambda z + g, v <- beta v + (1 - beta) (delta z)^2; |z / sqrt(v)|_1 is the norm. */
-static void adapt_row(const step *by, int n, real *restrict z, real *restrict v,
-                      const real *restrict g, real norm[LANES])
+/* z <- gamma lambda z + g, v <- beta v + (1 - beta) (delta z)^2, d = z / sqrt(v);
+   the norm is |d|_1. */
+static void adapt_row(const step *by, int n, real *restrict z, real *restrict v, real *restrict d,
+                      const real *restrict g, real *restrict norm)
 {
-    if (by->cut)
-        zero(n, z);
+    const step now = *by;
     for (int i = 0; i < n; i++) {
-        z[i] = by->decay * z[i] + g[i];
-        const real moved = by->td_error * z[i], square = moved * moved;
+        z[i] = now.decay * z[i] + g[i];
+        const real moved = now.td_error * z[i], square = moved * moved;
         const real counted = square > LARGEST_SQUARE ? LARGEST_SQUARE : square;
-        v[i] = by->beta * v[i] + (1 - by->beta) * counted;
-        norm[i % LANES] += MATH(fabs)(z[i]) / MATH(sqrt)(by->correction * v[i] + by->epsilon);
+        v[i] = now.beta * v[i] + (1 - now.beta) * counted;
+        d[i] = z[i] / MATH(sqrt)(now.correction * v[i] + now.epsilon);
+        norm[i] += MATH(fabs)(d[i]);
     }
 }
 """,
-    normed=True,
+    sums=1,
 )
 
-_CHANGE = """
-/* w <- w + scale z */
-static void change(int n, real *restrict w, const real *restrict z, real scale)
+_INTEND = """
+/* In Adam's metric m = sqrt(v) + epsilon: z <- gamma lambda z + g, v <- beta v + (1 - beta) $of^2,
+   d = z / m; the norms are sum g^2 / m and sum z^2 / m. */
+static void ${name}_row(const step *by, int n, real *restrict z, real *restrict v,
+                        real *restrict d, const real *restrict g, real *restrict norm)
 {
-    for (int i = 0; i < n; i++)
-        w[i] += scale * z[i];
+    const step now = *by;
+    for (int i = 0; i < n; i++) {
+        const real usable = MATH(fabs)(g[i]) <= LARGEST_GRADIENT ? g[i] : 0; /* not if it is NaN */
+        z[i] = now.decay * z[i] + usable;
+        v[i] = now.beta * v[i] + (1 - now.beta) * ($square);
+        const real inverse = 1 / (MATH(sqrt)(now.correction * v[i]) + now.epsilon);
+        d[i] = z[i] * inverse;
+        norm[i] += g[i] * g[i] * inverse; /* as it came, so that what is not finite shows */
+        norm[LEARNER_WIDEST + i] += z[i] * d[i];
+    }
 }
 """
 
-_CHANGE_ADAPTED = """
-/* w <- w + scale z / sqrt(v) */
-static void change_adapted(const step *by, int n, real *restrict w, const real *restrict z,
-                           const real *restrict v, real scale)
+
+def _intend(of: str) -> Row:
+    name = "intend" if of == "g" else "intend_by_trace"
+    square = "usable * usable" if of == "g" else "z[i] * z[i]"
+    arrays = ("z", "v", "d")
+    text = fill(_INTEND, name=name, of=of, square=square)
+    return Row(name, "trace, second moment, direction", arrays, arrays, False, text, sums=2)
+
+
+_CHANGE = """
+/* w <- w + scale d */
+static void change(int n, real *restrict w, const real *restrict d, real scale)
 {
     for (int i = 0; i < n; i++)
-        w[i] += scale * z[i] / MATH(sqrt)(by->correction * v[i] + by->epsilon);
+        w[i] += scale * d[i];
 }
 """
 
@@ -218,13 +240,13 @@ static void dense_${rule}(const step *by, int rows, int columns,
 ?next|                 const real *restrict x, const real *restrict g,
 ?next|                 const real *restrict x_next, const real *restrict g_next$norm)
 {
-    real d[LEARNER_WIDEST];
-?next|    real d_next[LEARNER_WIDEST];
+    real row[LEARNER_WIDEST];
+?next|    real row_next[LEARNER_WIDEST];
     for (int i = 0; i < rows; i++) {
         for (int j = 0; j < columns; j++)
-            d[j] = g[i] * x[j];
+            row[j] = g[i] * x[j];
 ?next|        for (int j = 0; j < columns; j++)
-?next|            d_next[j] = g_next[i] * x_next[j];
+?next|            row_next[j] = g_next[i] * x_next[j];
         $row
     }
     $bias
@@ -243,14 +265,14 @@ def dense_rows(row: Row) -> str:
         pointers=row.pointers(),
         next=row.next,
         norm=row.last_parameter,
-        row=row.call("columns", matrix, "d", "d_next"),
+        row=row.call("columns", matrix, "row", "row_next"),
         bias=row.call("rows", vector, "g", "g_next"),
     )
 
 
 @dataclass(frozen=True)
 class RuleText:
-    """The rule of one network that follows its trace, as those of stream AC do."""
+    """The rule of a network that follows its trace."""
 
     row: Row
     texts: tuple[str, ...]
@@ -259,55 +281,176 @@ class RuleText:
     """What is known before the trace: lines of C."""
     after: str
     """The step, once the norm of the trace is known."""
-    adaptive: bool = False
+    trace: str = "[0]"
+    """Where JAX keeps trace and cut, below the optimiser."""
+    moment: str = "[1].moment"
+    """Where it keeps the second moment, if there is one."""
+    numbers: tuple[tuple[str, str], ...] = ()
+    """What it remembers beside arrays: member and path. The network's name comes before both."""
+    counts: tuple[tuple[str, str], ...] = ()
+    goes_on: bool = False
+    """Whether the trace follows the gradient even where the step is refused."""
+
+    @property
+    def has_moment(self) -> bool:
+        return "v" in self.row.arrays
+
+    @property
+    def has_direction(self) -> bool:
+        return "d" in self.row.arrays
 
 
-def rule_text(rule: Any, network: str) -> RuleText:
+def rule_text(rule: Any, network: str, decay: float) -> RuleText:
     """A rule in C; a ``ValueError`` names what cannot be exported.
 
     Its lines may use ``by`` (the step), ``norm`` (what the rows returned) and, of the learner,
-    the network's ``weights``, ``trace`` and ``moment``.
+    the network's weights ``w``, trace ``z``, second moment ``v`` and direction.
     """
-    words = {"net": network, "NET": network.upper()}
-    if type(rule) is ObGD:
-        after = """
-        const real bound = overshooting_bound($alpha, $kappa, by.td_error, sum_of_lanes(norm));
-        change(${NET}_SIZE, (real *)&self->$net.w, (const real *)&self->$net.z,
-               by.td_error * bound);
-        """
-        alpha, kappa = number(rule.step_size), number(rule.kappa)
-        return RuleText(TRACE, (_CHANGE, BOUND), "", fill(after, **words, alpha=alpha, kappa=kappa))
-    if type(rule) is SGD:
-        refuse_clip(rule)
-        before = f"by.scale = {number(rule.step_size)} * by.td_error;\n"
-        return RuleText(FOLLOW, (), before, "")
-    if type(rule) is AdaptiveObGD:
-        before = """
-        self->${net}_steps = one_more(self->${net}_steps);
-        by.beta = $beta;
-        by.epsilon = $epsilon;
-        by.correction = $correction;
-        """
-        after = """
-        const real bound = overshooting_bound($alpha, $kappa, by.td_error, sum_of_lanes(norm));
-        change_adapted(&by, ${NET}_SIZE, (real *)&self->$net.w, (const real *)&self->$net.z,
-                       (const real *)&self->$net.v, by.td_error * bound);
-        """
-        words |= {"beta": number(rule.beta), "epsilon": number(rule.epsilon)}
-        log = number(math.log(rule.beta)) if rule.beta else ""
-        correction = f"1 / -MATH(expm1)((real)self->{network}_steps * {log})"
-        words["correction"] = correction if rule.beta else "1"
-        words |= {"alpha": number(rule.step_size), "kappa": number(rule.kappa)}
-        return RuleText(
-            ADAPT,
-            (_CHANGE_ADAPTED, BOUND),
-            fill(before, **words),
-            fill(after, **words),
-            adaptive=True,
+    make = _RULES.get(type(rule))
+    if make is None:
+        raise ValueError(
+            f"the rule {type(rule).__name__} has no form in C; ObGD, AdaptiveObGD, SGD, "
+            "Intentional and IntentionalPolicy have one"
         )
-    raise ValueError(
-        f"the rule {type(rule).__name__} has no form in C; ObGD, AdaptiveObGD and SGD have one"
+    return make(rule, {"net": network, "NET": network.upper()}, decay)
+
+
+Words = dict[str, Any]
+
+
+def _obgd(rule: ObGD, words: Words, decay: float) -> RuleText:
+    del decay
+    after = """
+    const real bound = overshooting_bound($alpha, $kappa, by.td_error, total(LEARNER_WIDEST, norm));
+    change(${NET}_SIZE, (real *)&self->$net.w, (const real *)&self->$net.z,
+           by.td_error * bound);
+    """
+    alpha, kappa = number(rule.step_size), number(rule.kappa)
+    return RuleText(TRACE, (_CHANGE, BOUND), "", fill(after, **words, alpha=alpha, kappa=kappa))
+
+
+def _sgd(rule: SGD, words: Words, decay: float) -> RuleText:
+    del words, decay
+    refuse_clip(rule)
+    return RuleText(FOLLOW, (), f"by.scale = {number(rule.step_size)} * by.td_error;\n", "")
+
+
+def _log(beta: float) -> str:
+    return number(math.log(beta))
+
+
+def _weight(beta: float, t: str) -> str:
+    """``from_start`` in JAX: 1 - beta^t."""
+    return f"from_start({_log(beta)}, {t})" if beta else "1"
+
+
+def _adaptive(rule: AdaptiveObGD, words: Words, decay: float) -> RuleText:
+    del decay
+    before = """
+    self->${net}_steps = one_more(self->${net}_steps);
+    by.beta = $beta;
+    by.epsilon = $epsilon;
+    by.correction = 1 / $weight;
+    """
+    after = """
+    const real bound = overshooting_bound($alpha, $kappa, by.td_error, total(LEARNER_WIDEST, norm));
+    change(${NET}_SIZE, (real *)&self->$net.w, (const real *)&self->${net}_direction,
+           by.td_error * bound);
+    """
+    words |= {"beta": number(rule.beta), "epsilon": number(rule.epsilon)}
+    words["weight"] = _weight(rule.beta, f"self->{words['net']}_steps")
+    words |= {"alpha": number(rule.step_size), "kappa": number(rule.kappa)}
+    return RuleText(
+        ADAPT,
+        (_CHANGE, BOUND),
+        fill(before, **words),
+        fill(after, **words),
+        counts=(("steps", "[1].steps"),),
     )
+
+
+_BEFORE_INTENTION = """
+const int32_t t = self->${net}_steps < $last ? self->${net}_steps + 1 : $last;
+by.beta = $beta2;
+by.epsilon = $epsilon;
+by.correction = 1 / $moment_weight;
+"""
+
+_AFTER_INTENTION = """
+/* sigma <- sigma + (1 - gamma lambda) (n - sigma), and s is what n usually is, or more */
+const real n = total(LEARNER_WIDEST, norm), q = total(LEARNER_WIDEST, norm + LEARNER_WIDEST);
+const real sigma = self->${net}_norm + $new * (n - self->${net}_norm);
+const real usual = sigma / $norm_weight, product = (usual > n ? usual : n) * q;
+const real root = MATH(sqrt)(product);
+
+/* d, the TD error within C times its usual size$in_units */
+const real square = $beta * self->${net}_error_square + $one_beta * by.td_error * by.td_error;
+const real limit = $clip * MATH(sqrt)(square / $error_weight);
+?!policy|const real error = clip(by.td_error, -limit, limit);
+?policy|const real clipped = clip(by.td_error, -limit, limit);
+?policy|const real size = $beta * self->${net}_error_size + $one_beta * MATH(fabs)(clipped);
+?policy|const real mean = size / $error_weight, error = clipped / (mean > $least ? mean : $least);
+
+/* w <- w + eta d / sqrt(s q) z / m, unless it would not be finite */
+const real scale = $eta / (root > REAL(1e-8) ? root : REAL(1e-8)) * error;
+if (isfinite(scale * $ratio) && isfinite(product) && isfinite(square)) {
+    self->${net}_steps = t;
+    self->${net}_norm = sigma;
+    self->${net}_error_square = square;
+?policy|    self->${net}_error_size = size;
+    change(${NET}_SIZE, (real *)&self->$net.w, (const real *)&self->${net}_direction, scale);
+} else {
+    self->${net}_refused += self->${net}_refused < $last;
+    self->refused += 1;
+}
+"""
+
+
+def _largest_ratio(decay: float, beta2: float) -> float:
+    """No |z| / m is larger, as in ``rillax.updates.intentional``."""
+    return 1 / math.sqrt((1 - beta2) * max(1 - decay**2 / beta2, 1e-6)) if beta2 else 1.0
+
+
+def _intentional(rule: Intentional, words: Words, decay: float) -> RuleText:
+    beta, beta2 = rule.error_decay, rule.moment_decay
+    policy = type(rule) is IntentionalPolicy
+    words |= {
+        "last": LAST,
+        "beta2": number(beta2),
+        "epsilon": number(rule.epsilon),
+        "moment_weight": _weight(beta2, "t"),
+        "new": number(1 - decay),
+        "norm_weight": _weight(decay, "t"),
+        "in_units": "; of a policy, over the mean of its size" if policy else "",
+        "beta": number(beta),
+        "one_beta": number(1 - beta),
+        "clip": number(rule.error_clip),
+        "error_weight": _weight(beta, "t"),
+        "least": number(1e-12),
+        "eta": number(rule.eta),
+        "ratio": number(_largest_ratio(decay, beta2)),
+        "policy": policy,
+    }
+    return RuleText(
+        _intend("z" if rule.preconditioner == "trace" else "g"),
+        (_CHANGE,),
+        fill(_BEFORE_INTENTION, **words),
+        fill(_AFTER_INTENTION, **words),
+        trace=".trace",
+        moment=".moment",
+        numbers=tuple((name, f".{name}") for name in ("norm", "error_square", "error_size")),
+        counts=(("steps", ".steps"), ("refused", ".refused")),
+        goes_on=True,
+    )
+
+
+_RULES: dict[type, Callable[[Any, Words, float], RuleText]] = {
+    ObGD: _obgd,
+    SGD: _sgd,
+    AdaptiveObGD: _adaptive,
+    Intentional: _intentional,
+    IntentionalPolicy: _intentional,
+}
 
 
 def refuse_clip(rule: SGD) -> None:

@@ -9,17 +9,33 @@ from typing import Any
 import numpy as np
 
 from rillax import normalisation, spaces
-from rillax.agents import QRC, StreamAC, senses
+from rillax.agents import QRC, StreamAC, StreamQ, senses
 from rillax.export import network
 from rillax.export.agents import AgentText
-from rillax.export.kernels import ACTIVATION_NAMES, ACTIVATIONS, BYTES, DENSE, NORM, RANDOM, VECTORS
+from rillax.export.kernels import (
+    ACTIVATION_NAMES,
+    ACTIVATIONS,
+    BYTES,
+    DENSE,
+    DENSE_BACK,
+    NORM,
+    RANDOM,
+    TOTAL,
+    VECTORS,
+    elementary,
+)
 from rillax.export.layout import VERSION, Field, Layout, integer
 from rillax.export.qrc import qrc
 from rillax.export.stream_ac import stream_ac
+from rillax.export.stream_q import stream_q
 from rillax.export.text import fill, number
 from rillax.utils import settings
 
-AGENTS: dict[type, Callable[[Any, Any, Any], AgentText]] = {StreamAC: stream_ac, QRC: qrc}
+AGENTS: dict[type, Callable[[Any, Any, Any], AgentText]] = {
+    StreamAC: stream_ac,
+    StreamQ: stream_q,
+    QRC: qrc,
+}
 
 
 @dataclass(frozen=True)
@@ -248,7 +264,7 @@ int learner_skip(learner *self, int done)
     self->acted = 0;
     if (done) {
         self->fresh = 1;
-        self->cut = 1;
+$cuts
 ?added|        zero(LEARNER_ADDED, self->added);
     }
     return LEARNER_OK;
@@ -265,7 +281,7 @@ def source(agent: Any, observation_space: Any, action_space: Any, *, start: bool
     """An agent in C; a ``ValueError`` names what cannot be exported."""
     if type(agent) not in AGENTS:
         raise ValueError(
-            f"the agent {type(agent).__name__} has no form in C; StreamAC and QRC have one"
+            f"the agent {type(agent).__name__} has no form in C; StreamAC, StreamQ and QRC have one"
         )
     text = AGENTS[type(agent)](agent, observation_space, action_space)
     fields = (
@@ -333,7 +349,7 @@ def _members(fields: list[Field]) -> str:
 
 def _code(text: AgentText, layout: Layout) -> str:
     face, body = text.interface, text.body
-    sizes = [*network.sizes(body), ("LEARNER_WIDEST", body.widest)]
+    sizes = [*network.sizes(body), ("LEARNER_WIDEST", max(body.widest, 2 * face.actions))]
     constants = text.constants + f"#define LEARNER_KIND 0x{layout.kind:08X}u\n"
     integers = layout.integers
     places, at = {}, 0
@@ -352,6 +368,8 @@ def _code(text: AgentText, layout: Layout) -> str:
     normed = any(block.norm for block in body.blocks) or any(
         "layer_norm(" in cell.functions for cell in body.cells
     )
+    layers = network.functions(body, text.peeks)
+    functions = [ACTIVATIONS[a] for a in ACTIVATIONS if a in activations]
     parts = [
         fill(
             _PRELUDE,
@@ -363,11 +381,14 @@ def _code(text: AgentText, layout: Layout) -> str:
         ),
         network.slopes(body),
         VECTORS,
+        TOTAL if "total(" in text.functions else "",
         DENSE,
+        DENSE_BACK if "dense_back(" in layers + text.functions else "",
         NORM if normed else "",
-        *(ACTIVATIONS[a] for a in ACTIVATIONS if a in activations),
+        elementary("".join([*functions, layers])),
+        *functions,
         RANDOM,
-        network.functions(body, text.peeks),
+        layers,
         text.functions,
         BYTES,
         fill(
@@ -376,6 +397,7 @@ def _code(text: AgentText, layout: Layout) -> str:
             last_integer="key[1]",
             ranges="\n".join(ranges),
             added=face.added,
+            cuts="\n".join(f"        self->{cut} = 1;" for cut in text.cuts),
             count=len(text.metrics),
             metrics="\n".join(
                 f"    metrics[{i}] = self->{name};" for i, name in enumerate(text.metrics)

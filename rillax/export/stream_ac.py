@@ -3,41 +3,15 @@
 from typing import Any
 
 from rillax.agents import StreamAC
+from rillax.agents.policies import LEAST_DEVIATION
 from rillax.export import normalisation
 from rillax.export.agents import AgentText, Interface, interface_of, senses_text
 from rillax.export.kernels import GUMBEL, NORMAL
 from rillax.export.layout import Field, integer, reals
-from rillax.export.network import Body, body_of, body_rows
-from rillax.export.rules import STEP, RuleText, rule_text
+from rillax.export.network import Body, body_of
+from rillax.export.rules import rule_text
+from rillax.export.stream import OnStream, updates
 from rillax.export.text import fill, number
-
-_STRUCTS = """
-/* What the actor learns. */
-typedef struct {
-    body_weights body;
-    learner_real out_weight[$actions * $features], out_bias[$actions];
-?!discrete|    learner_real log_deviation[$actions];
-} actor_weights;
-
-/* What the critic learns. */
-typedef struct {
-    body_weights body;
-    learner_real out_weight[$features], out_bias[1];
-} critic_weights;
-
-/* A network on the stream: its parameters, their eligibility traces, its memory. */
-typedef struct {
-    actor_weights w, z;
-?actor_adaptive|    actor_weights v; /* the second moment of delta z */
-    body_memory memory;
-} learner_actor;
-
-typedef struct {
-    critic_weights w, z;
-?critic_adaptive|    critic_weights v; /* the second moment of delta z */
-    body_memory memory;
-} learner_critic;
-"""
 
 _DISCRETE = """
 /* ---- the policy: a softmax ---- */
@@ -63,7 +37,8 @@ static real policy_back(const learner *self, real weight, real *g)
 """
 
 _GAUSSIAN = """
-/* ---- the policy: a Gaussian whose deviation does not depend on the observation ---- */
+?!by_state|/* ---- the policy: a Gaussian whose deviation does not depend on the observation ---- */
+?by_state|/* ---- the policy: a Gaussian whose deviation the network puts out ---- */
 
 static const real LOW[LEARNER_ACTIONS] = {$low};
 static const real HIGH[LEARNER_ACTIONS] = {$high};
@@ -76,16 +51,32 @@ static void taken(const learner *self, real *action)
         action[a] = at_least < HIGH[a] ? at_least : HIGH[a];
     }
 }
+?by_state|
+?by_state|/* softplus(raw), and a little more: a policy that is certain would not be finite. */
+?by_state|static real deviation_of(real raw)
+?by_state|{
+?by_state|    const real positive = raw > 0 ? raw : 0;
+?by_state|    return positive + MATH(log1p)(MATH(exp)(-MATH(fabs)(raw))) + $least;
+?by_state|}
 
-/* The gradient of log pi(a) + weight H(pi) for the mean and for log_deviation; returns H. */
-static real policy_back(const learner *self, real weight, real *g, real *g_deviation)
+static real log_deviation_of(const learner *self, int a)
+{
+?!by_state|    return self->actor.w.log_deviation[a];
+?by_state|    return MATH(log)(deviation_of(self->out[LEARNER_ACTIONS + a]));
+}
+
+/* The gradient of log pi(a) + weight H(pi) for the mean and, after it, $for_deviation;
+   returns H. */
+static real policy_back(const learner *self, real weight, real *g)
 {
     real entropy = 0;
     for (int a = 0; a < LEARNER_ACTIONS; a++) {
-        const real log_deviation = self->actor.w.log_deviation[a];
+        const real log_deviation = log_deviation_of(self, a);
         const real standard = (self->action[a] - self->out[a]) * MATH(exp)(-log_deviation);
         g[a] = standard * MATH(exp)(-log_deviation);
-        g_deviation[a] = standard * standard - 1 + weight;
+        g[LEARNER_ACTIONS + a] = standard * standard - 1 + weight;
+?by_state|        const real raw = self->out[LEARNER_ACTIONS + a];
+?by_state|        g[LEARNER_ACTIONS + a] /= (1 + MATH(exp)(-raw)) * deviation_of(raw);
         entropy += log_deviation + REAL(1.41893853320467274);
     }
     return entropy;
@@ -95,10 +86,10 @@ static real policy_back(const learner *self, real weight, real *g, real *g_devia
 _FUNCTIONS = """
 /* ---- stream AC(lambda): act and learn ---- */
 
-enum { ACTOR_SIZE = sizeof(actor_weights) / sizeof(real) };
-enum { CRITIC_SIZE = sizeof(critic_weights) / sizeof(real) };
+?!discrete|enum { POLICY = 2 * LEARNER_ACTIONS }; /* of means, and of deviations */
 ?discrete|enum { POLICY = LEARNER_ACTIONS };
-?!discrete|enum { POLICY = 2 * LEARNER_ACTIONS }; /* of means, and of log_deviation */
+?by_state|enum { OUTPUTS = POLICY };
+?!by_state|enum { OUTPUTS = LEARNER_ACTIONS };
 
 ?discrete|int learner_act(learner *self, const learner_real *observation)
 ?!discrete|int learner_act(learner *self, const learner_real *observation, learner_real *action)
@@ -113,12 +104,12 @@ enum { CRITIC_SIZE = sizeof(critic_weights) / sizeof(real) };
     copy(LEARNER_INPUTS, self->observation, seen);
     advance(&self->actor.w.body, &self->actor.memory, seen, self->fresh, &self->actor_pass);
     advance(&self->critic.w.body, &self->critic.memory, seen, self->fresh, &self->critic_pass);
-    dense(LEARNER_ACTIONS, FEATURES, self->actor.w.out_weight, self->actor.w.out_bias,
+    dense(OUTPUTS, FEATURES, self->actor.w.out_weight, self->actor.w.out_bias,
           self->actor_pass.$last, self->out);
 ?discrete|    self->action = categorical(key, LEARNER_ACTIONS, self->out);
 ?!discrete|    for (int a = 0; a < LEARNER_ACTIONS; a++)
 ?!discrete|        self->action[a] =
-?!discrete|            self->out[a] + MATH(exp)(self->actor.w.log_deviation[a]) * normal(key, a);
+?!discrete|            self->out[a] + MATH(exp)(log_deviation_of(self, a)) * normal(key, a);
     self->fresh = 0;
     self->acted = 1;
     self->ready = 1;
@@ -135,32 +126,7 @@ static real value(const critic_weights *w, const body_pass *p)
     return w->out_bias[0] + dot(FEATURES, w->out_weight, p->$last);
 }
 
-/* z_w <- gamma lambda z_w + grad v, and a step of the critic in the direction delta z_w. */
-static void learn_critic(learner *self, step by, const body_slope *slope)
-{
-?critic_normed|    real norm[LANES] = {0};
-$critic_before
-    body_$critic_row(&by, $critic_bodies, &self->critic.memory, &self->critic_pass,
-               slope$critic_norm);
-    dense_$critic_row(&by, 1, FEATURES, $critic_outs,
-                        self->critic_pass.$last, ONE$critic_norm);
-$critic_after
-}
-
-/* The same for the actor, with grad [log pi(a) + tau sign(delta) H(pi)], of its output g. */
-static void learn_actor(learner *self, step by, const real *g, const body_slope *slope)
-{
-?actor_normed|    real norm[LANES] = {0};
-$actor_before
-    body_$actor_row(&by, $actor_bodies, &self->actor.memory, &self->actor_pass,
-               slope$actor_norm);
-    dense_$actor_row(&by, LEARNER_ACTIONS, FEATURES, $actor_outs,
-                        self->actor_pass.$last, g$actor_norm);
-?!discrete|    ${actor_row}_row(&by, LEARNER_ACTIONS, $actor_deviations,
-?!discrete|                    g + LEARNER_ACTIONS$actor_norm);
-$actor_after
-}
-
+$learn
 int learner_learn(learner *self, learner_real reward, const learner_real *next, int terminated,
                   int truncated)
 {
@@ -177,7 +143,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     if (!self->ready) {
         recall(&self->actor.w.body, &self->actor.memory, self->observation, &self->actor_pass);
         recall(&self->critic.w.body, &self->critic.memory, self->observation, &self->critic_pass);
-        dense(LEARNER_ACTIONS, FEATURES, self->actor.w.out_weight, self->actor.w.out_bias,
+        dense(OUTPUTS, FEATURES, self->actor.w.out_weight, self->actor.w.out_bias,
               self->actor_pass.$last, self->out);
     }
 ?scaled|    reward = scale_reward(self, reward, done, &scale);
@@ -192,38 +158,41 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     const real v_next = value(&self->critic.w, &ahead);
     step by = {0};
     by.td_error = reward + (terminated ? 0 : DISCOUNT) * v_next - v;
-    by.decay = TRACE_DECAY;
-    by.cut = self->cut;
 
     /* grad v, and grad [log pi(a) + tau sign(delta) H(pi)] */
     const real sign = (real)((by.td_error > 0) - (by.td_error < 0));
     back(&self->critic.w.body, &self->critic_pass, &self->critic_pass, self->critic.w.out_weight,
          &critic_slope);
-?discrete|    self->entropy = policy_back(self, TAU * sign, g);
-?!discrete|    self->entropy = policy_back(self, TAU * sign, g, g + LEARNER_ACTIONS);
-    dense_back(LEARNER_ACTIONS, FEATURES, self->actor.w.out_weight, g, g_features);
+    self->entropy = policy_back(self, TAU * sign, g);
+    dense_back(OUTPUTS, FEATURES, self->actor.w.out_weight, g, g_features);
     back(&self->actor.w.body, &self->actor_pass, &self->actor_pass, g_features, &actor_slope);
-    past(&self->critic.memory, &critic_slope);
-    past(&self->actor.memory, &actor_slope);
+    past(&self->critic.w.body, &self->critic.memory, &self->critic_pass, &critic_slope);
+    past(&self->actor.w.body, &self->actor.memory, &self->actor_pass, &actor_slope);
 
     self->value = v;
     self->fresh = done;
     self->acted = 0;
     self->ready = 0;
+?goes_on|    self->refused = 0;
     const real numbers[3] = {by.td_error, v, self->entropy};
     const real vectors = size(&critic_slope) + size(&actor_slope) + size_of(1, ONE);
     if (!(size_of(3, numbers) + size_of(POLICY, g) + vectors < REASON)) { /* or if it is NaN */
         self->td_error = NAN; /* no step, and all else as in learner_skip */
-        self->cut = self->cut || done;
+?goes_on|        by.td_error = NAN;
+?critic_goes_on|        learn_critic(self, by, ONE, &critic_slope);
+?actor_goes_on|        learn_actor(self, by, g, &actor_slope);
+        $refused_critic
+        $refused_actor
 ?added|        if (done)
 ?added|            zero(LEARNER_ADDED, self->added);
         return LEARNER_REFUSED;
     }
-    learn_critic(self, by, &critic_slope);
+    learn_critic(self, by, ONE, &critic_slope);
     learn_actor(self, by, g, &actor_slope);
 
     self->td_error = by.td_error;
-    self->cut = done;
+    self->actor_cut = done;
+    self->critic_cut = done;
     self->step = one_more(self->step);
 ?scaled|    keep_reward_scale(self, &scale);
 ?added|    if (done)
@@ -236,51 +205,61 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
 
 def stream_ac(agent: StreamAC, observation_space: Any, action_space: Any) -> AgentText:
     """The agent in C; a ``ValueError`` names what cannot be exported."""
-    if agent.state_deviation:
-        raise ValueError(
-            "StreamAC(state_deviation=True) has no form in C; without state_deviation it has one"
-        )
     face = interface_of(agent, observation_space, action_space)
     body = body_of(agent.network, face.inputs)
-    rules = {"actor": rule_text(agent.actor, "actor"), "critic": rule_text(agent.critic, "critic")}
+    decay = agent.discount * agent.trace_decay
+    actor = OnStream(
+        "actor",
+        "actor",
+        "[log pi(a) + tau sign(delta) H(pi)]",
+        body,
+        outputs=2 * face.actions if agent.state_deviation else face.actions,
+        OUTPUTS="OUTPUTS",
+        rule=rule_text(agent.actor, "actor", decay),
+        cut="actor_cut",
+        below=".network",
+        deviation=0 if face.discrete or agent.state_deviation else face.actions,
+    )
+    rule = rule_text(agent.critic, "critic", decay)
+    critic = OnStream("critic", "critic", "v", body, 1, "1", rule, "critic_cut")
+    networks = [actor, critic]
+    refuses = any(network.rule.goes_on for network in networks)
     words: dict[str, Any] = {
-        "actions": face.actions,
-        "features": body.features,
         "last": body.last,
         "discrete": face.discrete,
+        "by_state": agent.state_deviation,
+        "least": number(LEAST_DEVIATION),
+        "for_deviation": "for what the deviation is made of"
+        if agent.state_deviation
+        else "for its logarithm",
         "scaled": face.normalise_rewards,
         "added": face.added,
         "low": ", ".join(_bound(b) for b in face.low),
         "high": ", ".join(_bound(b) for b in face.high),
+        "learn": "\n".join(network.learn() for network in networks),
+        "goes_on": refuses,
+        "actor_goes_on": actor.rule.goes_on,
+        "critic_goes_on": critic.rule.goes_on,
+        "refused_actor": actor.cut_where_refused("done"),
+        "refused_critic": critic.cut_where_refused("done"),
     }
-    for net, rule in rules.items():
-        arrays = rule.row.arrays
-        words[f"{net}_row"] = rule.row.name
-        words[f"{net}_before"] = _lines(rule.before)
-        words[f"{net}_after"] = _lines(rule.after)
-        words[f"{net}_adaptive"] = rule.adaptive
-        words[f"{net}_normed"] = rule.row.normed
-        words[f"{net}_norm"] = rule.row.last_argument
-        words[f"{net}_bodies"] = ", ".join(f"&self->{net}.{a}.body" for a in arrays)
-        words[f"{net}_outs"] = ", ".join(
-            f"self->{net}.{a}.out_weight, self->{net}.{a}.out_bias" for a in arrays
-        )
-        words[f"{net}_deviations"] = ", ".join(f"self->{net}.{a}.log_deviation" for a in arrays)
     return AgentText(
         title="stream AC(lambda)",
         interface=face,
         body=body,
         constants=_constants(agent),
-        structs=fill(_STRUCTS, **words),
+        structs="\n".join(network.structs() for network in networks),
         members="    learner_actor actor;\n    learner_critic critic;\n",
-        fields=_fields(face, body, rules),
+        fields=_fields(face, networks),
+        cuts=("actor_cut", "critic_cut"),
         scratch=(
-            "    body_pass actor_pass, critic_pass;\n"
-            "    learner_real out[LEARNER_ACTIONS]; /* logits or means */\n"
-            "    learner_real td_error, value, entropy;\n"
+            actor.scratch()
+            + critic.scratch()
+            + f"    learner_real out[{actor.outputs}]; /* of the actor */\n"
+            + f"    learner_real td_error, value, entropy{', refused' if refuses else ''};\n"
         ),
-        functions=_functions(face, body, rules, words),
-        metrics=("td_error", "value", "entropy"),
+        functions=_functions(face, body, networks, words),
+        metrics=("td_error", "value", "entropy", *(("refused",) if refuses else ())),
         peeks=False,
     )
 
@@ -294,23 +273,10 @@ def _constants(agent: StreamAC) -> str:
     )
 
 
-def _functions(
-    face: Interface, body: Body, rules: dict[str, RuleText], words: dict[str, Any]
-) -> str:
-    rows = {rule.row.name: rule.row for rule in rules.values()}
-    texts = dict.fromkeys(text for rule in rules.values() for text in rule.texts)
-    step = fill(
-        STEP,
-        scale="follow" in rows,
-        limited="follow" in rows,
-        adaptive=any(rule.adaptive for rule in rules.values()),
-        direction=False,
-    )
+def _functions(face: Interface, body: Body, networks: list[OnStream], words: dict[str, Any]) -> str:
     parts = [
         GUMBEL if face.discrete else NORMAL,
-        step,
-        *texts,
-        *(body_rows(body, row) for row in rows.values()),
+        updates(body, networks),
         normalisation.functions(face),
         fill(_DISCRETE if face.discrete else _GAUSSIAN, **words),
         senses_text(face),
@@ -319,61 +285,21 @@ def _functions(
     return "\n".join(part.strip("\n") + "\n" for part in parts if part)
 
 
-def _fields(face: Interface, body: Body, rules: dict[str, RuleText]) -> tuple[Field, ...]:
-    found: list[Field] = []
-    cuts, steps = [], []
-    for net, outputs in (("actor", face.actions), ("critic", 1)):
-        optimiser = f".{net}_optimiser"
-        below = ".network" if net == "actor" else ""
-        learned = [
-            *((f"body.{m}", path, n) for m, path, n in body.weights()),
-            ("out_weight", ".head.linear.weight", outputs * body.features),
-            ("out_bias", ".head.linear.bias", outputs),
-        ]
-        copies = [
-            ("w", f".{net}.network", ""),
-            ("z", f"{optimiser}[0].trace{below}", f"{optimiser}[0].trace"),
-        ]
-        if rules[net].adaptive:
-            copies.append(("v", f"{optimiser}[1].moment{below}", f"{optimiser}[1].moment"))
-            steps.append(integer(f"{net}_steps", f"{optimiser}[1].steps", least=0))
-        for copy, above, owner in copies:
-            found += [
-                reals(f"{net}.{copy}.{m}", above + path, n, declared=False)
-                for m, path, n in learned
-            ]
-            if net == "actor" and not face.discrete:
-                found.append(
-                    reals(
-                        f"{net}.{copy}.log_deviation",
-                        f"{owner}.log_deviation",
-                        outputs,
-                        declared=False,
-                    )
-                )
-        found += [
-            reals(f"{net}.memory.{m}", f".{net}{path}", n, declared=False)
-            for m, path, n in body.memory()
-        ]
-        cuts.append(f"{optimiser}[0].cut")
+def _fields(face: Interface, networks: list[OnStream]) -> tuple[Field, ...]:
+    inside, beside = zip(*(network.fields() for network in networks), strict=True)
+    found: list[Field] = [field for fields in inside for field in fields]
     found.append(reals("observation", ".observation", face.inputs))
     if face.added:
         found.append(reals("added", ".added", face.added))
-    if not face.discrete:
-        found.append(reals("action", ".action", face.actions))
-    found += normalisation.fields(face)
-    found += steps
     if face.discrete:
         found.append(integer("action", ".action", least=0, below=face.actions))
-    found.append(integer("cut", *cuts, least=0, below=2))
-    return tuple(found)
+    else:
+        found.append(reals("action", ".action", face.actions))
+    found += normalisation.fields(face)
+    return (*found, *(field for fields in beside for field in fields))
 
 
 def _bound(value: float) -> str:
     if value in (float("inf"), float("-inf")):
         return "INFINITY" if value > 0 else "-INFINITY"
     return number(value)
-
-
-def _lines(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.rstrip("\n").splitlines())

@@ -30,3 +30,8 @@ def number(value: float) -> str:
     """A setting as a C constant of either precision: ``REAL(0.99)``."""
     digits = repr(float(value))
     return f"REAL({digits})"
+
+
+def indent(text: str) -> str:
+    """Lines of C, as they stand in a function."""
+    return "\n".join(f"    {line}" if line else "" for line in text.rstrip("\n").splitlines())

@@ -235,6 +235,14 @@ class CEngine:
         self._one_hot = int(observation_space.n) if spaces.is_discrete(observation_space) else 0
         double = state.observation.dtype == np.float64
         self._c = export.Library(self._source, int(np.prod(self._shape)), self._discrete, double)
+        # What goes in and comes out has one place each: to ask numpy for an address takes longer
+        # than a small step.
+        shape = spaces.observation_shape(observation_space)
+        self._seen = np.zeros(shape, self._c.dtype)
+        self._metrics = np.zeros(len(self.names), self._c.dtype)
+        self._action = np.zeros(self._shape, self._c.dtype)
+        arrays = self._seen, self._metrics, self._action
+        self._seen_at, self._metrics_at, self._action_at = ((a.ctypes.data,) for a in arrays)
 
     def start(self, state: Any, acted: bool, out: Any = None) -> Result:
         self._c.load(self._source.layout.write(checkpoint.flatten(state), acted))
@@ -247,24 +255,24 @@ class CEngine:
 
     def act(self, held: Place, beside: Any, observation: np.ndarray, *how: bool) -> None:
         del how  # it only learns
-        seen = self._numbers(observation)
-        given: list[tuple[Any, ...]] = [(self._c.address,), (seen.ctypes.data,)]
+        self._take_in(observation)
+        given: list[tuple[Any, ...]] = [(self._c.address,), self._seen_at]
         results: Iterable[Any]
         if self._discrete:
             results = zip(map(self._c.functions["act"], *given), strict=False)
         else:
-            action = np.zeros(self._shape, self._c.dtype)
-            codes = map(self._c.functions["act"], *given, (action.ctypes.data,))
-            results = zip(codes, (action,), strict=False)
+            codes = map(self._c.functions["act"], *given, self._action_at)
+            results = zip(codes, map(np.ndarray.copy, (self._action,)), strict=False)
         held.extend(zip(results, (beside,), strict=False))
 
     def learn(self, held: Place, beside: Any, reward: np.ndarray, *rest: Any) -> None:
         after, *ends = rest
-        seen, metrics = self._numbers(after), np.zeros(len(self.names), self._c.dtype)
-        given = (float(reward),), (seen.ctypes.data,), *((end,) for end in ends)
+        self._take_in(after)
+        given = (float(reward),), self._seen_at, *((end,) for end in ends)
         codes = map(self._c.functions["learn"], (self._c.address,), *given)
-        filled = map(self._c.functions["metrics"], (self._c.address,), (metrics.ctypes.data,))
-        results = zip(codes, filled, (metrics,), strict=False)
+        filled = map(self._c.functions["metrics"], (self._c.address,), self._metrics_at)
+        copied = map(np.ndarray.copy, (self._metrics,))
+        results = zip(codes, filled, copied, strict=False)
         held.extend(zip(results, (beside,), strict=False))
 
     def watch(self, held: Place, beside: Any, reward: np.ndarray, *rest: Any) -> None:
@@ -280,8 +288,8 @@ class CEngine:
     def warm_up(self, held: Place) -> None:
         """It was compiled when it was made."""
 
-    def _numbers(self, observation: np.ndarray) -> np.ndarray:
+    def _take_in(self, observation: np.ndarray) -> None:
         """An observation as C takes it: of one type, end to end, an integer as one-hot."""
         if self._one_hot:
             observation = np.arange(self._one_hot) == observation
-        return np.ascontiguousarray(observation, self._c.dtype)
+        self._seen[...] = observation

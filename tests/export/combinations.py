@@ -1,6 +1,7 @@
 """Learners that have a form in C, and what they are compared on."""
 
 import functools
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -8,12 +9,12 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
 
-from rillax.agents import QRC, StreamAC
-from rillax.cells import RTU, FeedForward
+from rillax.agents import QRC, StreamAC, StreamQ
+from rillax.cells import RTU, FeedForward, MinGRU
 from rillax.export import Library, source
 from rillax.export.library import compiler
 from rillax.networks import Architecture
-from rillax.updates import SGD, AdaptiveObGD, ObGD
+from rillax.updates import SGD, AdaptiveObGD, Intentional, IntentionalPolicy, ObGD
 from rillax.utils import checkpoint
 
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="there is no C compiler")
@@ -30,6 +31,24 @@ STACK = Architecture(
 )
 HEADLESS = Architecture(cell=RTU(9, features="tanh"), width=7, head_widths=())
 DENSE = Architecture(cell=FeedForward(16), width=16)
+GATED = Architecture(cell=MinGRU(16, timescale_max=50.0), width=16)
+GATES = Architecture(
+    layers=(
+        MinGRU(8),
+        RTU(6, gradient="tbptt"),
+        MinGRU(7, gradient="tbptt", features="leaky_relu"),
+    ),
+    width=12,
+)
+BY_STEP = Architecture(cell=RTU(12, gradient="tbptt", gain=False), width=12)
+INTENDED = {"actor": IntentionalPolicy(eta=0.005), "critic": Intentional(eta=0.5)}
+SQUARED_TRACE = Intentional(eta=0.5, preconditioner="trace", error_decay=0.99)
+BY_TRACE = {
+    "actor": IntentionalPolicy(eta=0.005, preconditioner="trace", moment_decay=0.99),
+    "critic": replace(SQUARED_TRACE, eta=0.05),
+}
+# Steps so small that no policy becomes certain, whose gradient would be all rounding, and no unit
+# turns so fast that its phase is known to a few digits only.
 GENTLE = ObGD(0.01, kappa=10.0)
 ADAPTIVE = AdaptiveObGD(0.01, kappa=10.0, beta=0.99)
 SLOW = {"actor": GENTLE, "critic": GENTLE}
@@ -51,11 +70,27 @@ LEARNERS: dict[str, tuple[Any, Any]] = {
     ),
     "ac-adaptive": (StreamAC(network=SMALL, actor=ADAPTIVE, critic=GENTLE), CHOICE),
     "ac-sgd": (StreamAC(network=SMALL, actor=SGD(1e-4), critic=ADAPTIVE), FORCE),
+    "ac-intentional": (StreamAC(network=SMALL, **INTENDED), CHOICE),
+    "ac-by-trace": (StreamAC(network=SMALL, **BY_TRACE), FORCE),
+    "ac-half": (StreamAC(network=PLAIN, actor=GENTLE, critic=Intentional(), **AS_IT_IS), CHOICE),
+    "ac-by-state": (StreamAC(network=SMALL, state_deviation=True, **SLOW, **ALL_IN), FORCE),
+    "ac-gated": (StreamAC(network=GATED, **SLOW), FORCE),
+    "ac-gates": (StreamAC(network=GATES, **INTENDED), CHOICE),
+    "ac-by-step": (StreamAC(network=BY_STEP, **SLOW), CHOICE),
+    "q": (StreamQ(network=SMALL, epsilon_frames=3000), CHOICE),
+    "q-obgd": (StreamQ(network=SMALL, q=GENTLE, epsilon_frames=3000, **ALL_IN), CHOICE),
+    "q-sgd": (StreamQ(network=STACK, q=SGD(1e-3), epsilon_frames=0, epsilon_start=0.2), CHOICE),
+    "q-adaptive": (StreamQ(network=HEADLESS, q=ADAPTIVE, epsilon_frames=3000), CHOICE),
+    "q-gated": (StreamQ(network=GATED, epsilon_frames=3000, **APART), CHOICE),
+    "q-dense": (StreamQ(network=DENSE, q=SQUARED_TRACE, epsilon_frames=3000), CHOICE),
+    "q-plain": (StreamQ(network=PLAIN, epsilon_frames=3000, **AS_IT_IS), CHOICE),
     "qrc": (QRC(network=SMALL, epsilon_frames=3000), CHOICE),
     "qrc-bounded": (QRC(network=SMALL, q=GENTLE, h=GENTLE, epsilon_frames=3000), CHOICE),
     "qrc-mixed": (QRC(network=HEADLESS, q=GENTLE, epsilon_frames=3000), CHOICE),
     "qrc-dense": (QRC(network=DENSE, epsilon_frames=0, epsilon_start=0.1), CHOICE),
     "qrc-stack": (QRC(network=STACK, **ALL_IN), CHOICE),
+    "qrc-gated": (QRC(network=GATED, epsilon_frames=3000), CHOICE),
+    "qrc-gates": (QRC(network=GATES, q=GENTLE, epsilon_frames=3000), CHOICE),
     "qrc-apart": (QRC(network=SMALL, previous_action=True, **APART), CHOICE),
     "qrc-plain": (QRC(network=PLAIN, **AS_IT_IS, **ALL_IN), CHOICE),
 }

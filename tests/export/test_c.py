@@ -71,3 +71,21 @@ def test_every_learner_compiles_without_a_warning(compiler, name, tmp_path):
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_bad_input_changes_no_learner(compiler, name, tmp_path):
     assert fuzzed(compiler, name, written(name, tmp_path)) == "ok\n"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not (shutil.which("arm-none-eabi-gcc") and shutil.which("qemu-system-arm")),
+    reason="needs arm-none-eabi-gcc and qemu-system-arm",
+)
+def test_the_example_learns_on_a_cortex_m4_with_256_kb(tmp_path):
+    example = tmp_path / "c"
+    shutil.copytree(Path(__file__).parents[2] / "examples" / "c", example)
+    command = ["make", "-C", example, "cortex-m4", "FRAMES=20000"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[:3000]
+    assert "warning" not in done.stderr
+    text, data, bss = map(int, done.stdout.partition("filename\n")[2].split()[:3])
+    print(f"{text + data} bytes in flash, {data + bss} in memory")
+    assert text + 2 * data + bss < 256 * 1024  # both together, where 256 KB each would do
+    assert float(done.stdout.split()[-1]) > 0.9

@@ -114,20 +114,29 @@ static real clip(real x, real least, real most)
 /* The sum of |a|: whatever runs away shows in it. */
 static real size_of(int n, const real *a)
 {
-    real sum = 0;
+    real size = 0;
     for (int i = 0; i < n; i++)
-        sum += MATH(fabs)(a[i]);
-    return sum;
+        size += MATH(fabs)(a[i]);
+    return size;
 }
 
 /* ---- dense layers ---- */
+
+/* y = W x */
+static void product(int rows, int columns, const real *restrict weight, const real *restrict x,
+                    real *restrict y)
+{
+    for (int i = 0; i < rows; i++)
+        y[i] = dot(columns, weight + i * columns, x);
+}
 
 /* y = W x + b */
 static void dense(int rows, int columns, const real *restrict weight, const real *restrict bias,
                   const real *restrict x, real *restrict y)
 {
+    product(rows, columns, weight, x, y);
     for (int i = 0; i < rows; i++)
-        y[i] = bias[i] + dot(columns, weight + i * columns, x);
+        y[i] += bias[i];
 }
 
 /* dL/dx = W^T dL/dy */
@@ -175,6 +184,109 @@ static void layer_norm_back(int n, const real *restrict normed, real factor, rea
     along /= (real)n;
     for (int i = 0; i < n; i++)
         g[i] = factor * (g[i] - mean - normed[i] * along);
+}
+
+/* ---- elementary functions: in single precision without branches, so that loops vectorise ---- */
+
+#ifndef LEARNER_DOUBLE
+typedef union {
+    real value;
+    uint32_t bits;
+} pieces;
+
+/* An integer near x, and at the same time, in the last bits, that integer plus 0x4B400000. */
+static pieces rounded(real x)
+{
+    const pieces shifted = {x + 12582912.0f};
+    return shifted;
+}
+
+/* e^x - 1 for |x| < ln(2) / 2 */
+static real near_zero(real x)
+{
+    real p = 1.9875691500e-4f;
+    p = p * x + 1.3981999507e-3f;
+    p = p * x + 8.3334519073e-3f;
+    p = p * x + 4.1665795894e-2f;
+    p = p * x + 1.6666665459e-1f;
+    p = p * x + 5.0000001201e-1f;
+    return p * x * x + x;
+}
+
+/* 2^n and e^rest - 1, where x = n ln(2) + rest. */
+static real two_to_the(real x, real *rest)
+{
+    const real within = clip(x, -87, 88);
+    const pieces near = rounded(1.44269504088896341f * within);
+    const real n = near.value - 12582912.0f;
+    pieces power;
+    power.bits = (near.bits - 0x4B400000u + 127u) << 23;
+    *rest = near_zero((within - n * 0.693359375f) + n * 2.12194440e-4f);
+    return power.value;
+}
+#endif
+
+
+static real exponential(real x)
+{
+#ifdef LEARNER_DOUBLE
+    return exp(x);
+#else
+    real rest;
+    const real power = two_to_the(x, &rest);
+    return power + power * rest;
+#endif
+}
+
+
+static real exponential_less_1(real x)
+{
+#ifdef LEARNER_DOUBLE
+    return expm1(x);
+#else
+    real rest;
+    const real power = two_to_the(x, &rest);
+    return (power - 1) + power * rest;
+#endif
+}
+
+
+static void cosine_and_sine(int n, const real *restrict x, real *restrict cosine,
+                            real *restrict sine)
+{
+#ifdef LEARNER_DOUBLE
+    for (int i = 0; i < n; i++) {
+        cosine[i] = cos(x[i]);
+        sine[i] = sin(x[i]);
+    }
+#else
+    real most = 0;
+    for (int i = 0; i < n; i++) { /* x = quarter pi / 2 + rest */
+        const pieces near = rounded(0.636619772367581343f * x[i]);
+        const real quarter = near.value - 12582912.0f;
+        real rest = x[i] - quarter * 1.5703125f;
+        rest -= quarter * 4.837512969970703125e-4f;
+        rest -= quarter * 7.54978995489188216e-8f;
+        const real square = rest * rest;
+        real c = 2.443315711809948e-5f, s = -1.9515295891e-4f;
+        c = c * square - 1.388731625493765e-3f;
+        c = c * square + 4.166664568298827e-2f;
+        c = c * square * square - 0.5f * square + 1;
+        s = s * square + 8.3321608736e-3f;
+        s = s * square - 1.6666654611e-1f;
+        s = s * square * rest + rest;
+        const real along = near.bits & 1u ? s : c, across = near.bits & 1u ? c : s;
+        cosine[i] = (near.bits + 1u) & 2u ? -along : along;
+        sine[i] = near.bits & 2u ? -across : across;
+    }
+    for (int i = 0; i < n; i++)
+        most = x[i] > most ? x[i] : most;
+    if (most > 1000) /* where so many digits of pi do not do */
+        for (int i = 0; i < n; i++) {
+            cosine[i] = cosf(x[i]);
+            sine[i] = sinf(x[i]);
+        }
+#endif
 }
 
 static void leaky_relu(int n, const real *restrict y, real *restrict f)
@@ -238,23 +350,30 @@ static real uniform(const uint32_t key[2], int i)
 
 /* ---- cell: recurrent trace units (Elelimy et al., 2024) ---- */
 
-static void cell_coefficients(const cell_weights *w, cell_pass *p)
+static void cell_coefficients(const cell_weights *restrict w, cell_pass *restrict p)
 {
     for (int k = 0; k < CELL_UNITS; k++) {
-        p->nu[k] = MATH(exp)(clip(w->nu_log[k], REAL(-30.0), REAL(10.0)));
-        p->omega[k] = MATH(exp)(clip(w->theta_log[k], REAL(-30.0), REAL(10.0)));
+        p->nu[k] = exponential(clip(w->nu_log[k], REAL(-30.0), REAL(10.0)));
+        p->omega[k] = exponential(clip(w->theta_log[k], REAL(-30.0), REAL(10.0)));
     }
     for (int k = 0; k < CELL_UNITS; k++) {
-        const real loss = -MATH(expm1)(-p->nu[k]); /* 1 - r, without cancellation next to r = 1 */
+        const real loss = -exponential_less_1(-p->nu[k]); /* 1 - r; exact next to r = 1 */
         p->r[k] = 1 - loss;
         p->gamma[k] = MATH(sqrt)(loss * (2 - loss));
     }
+    cosine_and_sine(CELL_UNITS, p->omega, p->cosine, p->sine);
     for (int k = 0; k < CELL_UNITS; k++) {
-        p->cosine[k] = MATH(cos)(p->omega[k]);
-        p->sine[k] = MATH(sin)(p->omega[k]);
         p->lambda_real[k] = p->r[k] * p->cosine[k];
         p->lambda_imag[k] = p->r[k] * p->sine[k];
     }
+}
+
+/* u = B x */
+static void cell_drive(const cell_weights *restrict w, const real *restrict x,
+                          cell_pass *restrict p)
+{
+    product(CELL_UNITS, CELL_INPUTS, w->B_real, x, p->u_real);
+    product(CELL_UNITS, CELL_INPUTS, w->B_imag, x, p->u_imag);
 }
 
 /* h and what is read of it. */
@@ -269,10 +388,7 @@ static void cell_advance(const cell_weights *restrict w, cell_memory *restrict m
 {
     real h[2 * CELL_UNITS];
     cell_coefficients(w, p);
-    for (int k = 0; k < CELL_UNITS; k++) {
-        p->u_real[k] = dot(CELL_INPUTS, w->B_real + k * CELL_INPUTS, x);
-        p->u_imag[k] = dot(CELL_INPUTS, w->B_imag + k * CELL_INPUTS, x);
-    }
+    cell_drive(w, x, p);
     if (fresh) {
         zero(CELL_UNITS, m->h_real);
         zero(CELL_UNITS, m->h_imag);
@@ -302,7 +418,6 @@ static void cell_advance(const cell_weights *restrict w, cell_memory *restrict m
         m->nu_imag[k] += dgamma * p->u_imag[k];
         m->theta_real[k] = a * theta - b * m->theta_imag[k] - p->omega[k] * imag_part;
         m->theta_imag[k] = a * m->theta_imag[k] + b * theta + p->omega[k] * real_part;
-
         m->h_real[k] = real_part + p->gamma[k] * p->u_real[k];
         m->h_imag[k] = imag_part + p->gamma[k] * p->u_imag[k];
 
@@ -322,7 +437,8 @@ static void cell_advance(const cell_weights *restrict w, cell_memory *restrict m
         const real keep = p->r[k];
         const real real_drive = p->gamma[k] * m->turn_real[k];
         const real imag_drive = -p->gamma[k] * m->turn_imag[k];
-        real *restrict E_real = m->E_real + k * CELL_INPUTS, *restrict E_imag = m->E_imag + k * CELL_INPUTS;
+        real *restrict E_real = m->E_real + k * CELL_INPUTS;
+        real *restrict E_imag = m->E_imag + k * CELL_INPUTS;
         for (int j = 0; j < CELL_INPUTS; j++) {
             E_real[j] = keep * E_real[j] + real_drive * x[j];
             E_imag[j] = keep * E_imag[j] + imag_drive * x[j];
@@ -334,8 +450,8 @@ static void cell_recall(const cell_weights *w, const cell_memory *m, const real 
                            cell_pass *p)
 {
     real h[2 * CELL_UNITS];
-    (void)x;
     cell_coefficients(w, p);
+    (void)x;
     copy(CELL_UNITS, h, m->h_real);
     copy(CELL_UNITS, h + CELL_UNITS, m->h_imag);
     cell_read(h, p);
@@ -347,10 +463,7 @@ static void cell_peek(const cell_weights *restrict w, const cell_memory *restric
                          cell_pass *restrict p)
 {
     real h[2 * CELL_UNITS];
-    for (int k = 0; k < CELL_UNITS; k++) {
-        p->u_real[k] = dot(CELL_INPUTS, w->B_real + k * CELL_INPUTS, x);
-        p->u_imag[k] = dot(CELL_INPUTS, w->B_imag + k * CELL_INPUTS, x);
-    }
+    cell_drive(w, x, p);
     for (int k = 0; k < CELL_UNITS; k++) {
         const real a = now->lambda_real[k], b = now->lambda_imag[k];
         h[k] = a * m->h_real[k] - b * m->h_imag[k] + now->gamma[k] * p->u_real[k];
@@ -374,8 +487,12 @@ static void cell_back(const cell_weights *restrict w, const cell_pass *restrict 
     }
 }
 
-static void cell_past(const cell_memory *restrict m, cell_slope *restrict s)
+/* Through all of time. */
+static void cell_past(const cell_weights *restrict w, const cell_memory *restrict m,
+                         const cell_pass *restrict p, cell_slope *restrict s)
 {
+    (void)w;
+    (void)p;
     for (int k = 0; k < CELL_UNITS; k++) {
         const real g_real = s->g[k], g_imag = s->g[CELL_UNITS + k];
         s->nu[k] = g_real * m->nu_real[k] + g_imag * m->nu_imag[k];
@@ -388,27 +505,39 @@ static real cell_size(const cell_slope *s)
     return size_of(CELL_UNITS, s->nu) + size_of(CELL_UNITS, s->theta);
 }
 
+/* What one step from the state (h_real, h_imag) has to do with nu_log and theta_log: nothing where
+   they are held at their bounds. */
+static void cell_own(const cell_weights *restrict w, const cell_pass *restrict now,
+                        const real *restrict h_real, const real *restrict h_imag,
+                        const cell_pass *restrict p, cell_slope *restrict s)
+{
+    for (int k = 0; k < CELL_UNITS; k++) {
+        const real a = now->lambda_real[k], b = now->lambda_imag[k];
+        const real g_real = s->g[k], g_imag = s->g[CELL_UNITS + k];
+        const real real_part = a * h_real[k] - b * h_imag[k];
+        const real imag_part = a * h_imag[k] + b * h_real[k];
+        real own_nu = -now->nu[k] * (g_real * real_part + g_imag * imag_part);
+        own_nu += now->nu[k] * now->r[k] * now->r[k] / now->gamma[k]
+                  * (g_real * p->u_real[k] + g_imag * p->u_imag[k]);
+        const real own_theta = now->omega[k] * (g_imag * real_part - g_real * imag_part);
+        s->nu[k] = w->nu_log[k] > REAL(-30.0) && w->nu_log[k] < REAL(10.0) ? own_nu : 0;
+        s->theta[k] = w->theta_log[k] > REAL(-30.0) && w->theta_log[k] < REAL(10.0) ? own_theta : 0;
+    }
+}
+
 /* The peek's own step, and through it (lambda^T g) the whole past. */
 static void cell_past_of_peek(const cell_weights *restrict w,
                                  const cell_memory *restrict m,
                                  const cell_pass *restrict now, const cell_pass *restrict p,
                                  cell_slope *restrict s)
 {
+    cell_own(w, now, m->h_real, m->h_imag, p, s);
     for (int k = 0; k < CELL_UNITS; k++) {
         const real a = now->lambda_real[k], b = now->lambda_imag[k];
         const real g_real = s->g[k], g_imag = s->g[CELL_UNITS + k];
         const real t_real = a * g_real + b * g_imag, t_imag = a * g_imag - b * g_real;
-        const real h_real = a * m->h_real[k] - b * m->h_imag[k];
-        const real h_imag = a * m->h_imag[k] + b * m->h_real[k];
-        real own_nu = -now->nu[k] * (g_real * h_real + g_imag * h_imag);
-        own_nu += now->nu[k] * now->r[k] * now->r[k] / now->gamma[k]
-                  * (g_real * p->u_real[k] + g_imag * p->u_imag[k]);
-        const real own_theta = now->omega[k] * (g_imag * h_real - g_real * h_imag);
-        s->nu[k] = t_real * m->nu_real[k] + t_imag * m->nu_imag[k];
-        s->theta[k] = t_real * m->theta_real[k] + t_imag * m->theta_imag[k];
-        /* of what is held at its bounds the peek's own step has no derivative */
-        s->nu[k] += w->nu_log[k] > REAL(-30.0) && w->nu_log[k] < REAL(10.0) ? own_nu : 0;
-        s->theta[k] += w->theta_log[k] > REAL(-30.0) && w->theta_log[k] < REAL(10.0) ? own_theta : 0;
+        s->nu[k] += t_real * m->nu_real[k] + t_imag * m->nu_imag[k];
+        s->theta[k] += t_real * m->theta_real[k] + t_imag * m->theta_imag[k];
     }
 }
 
@@ -468,10 +597,10 @@ static void back(const body_weights *w, const body_pass *now, const body_pass *p
     layer_norm_back(ENCODER_WIDTH, p->encoder_normed, p->encoder_factor, s->encoder);
 }
 
-/* What comes on the way back of parameters that are vectors, through all of time. */
-static void past(const body_memory *m, body_slope *s)
+/* What comes on the way back of parameters that are vectors. */
+static void past(const body_weights *w, const body_memory *m, const body_pass *p, body_slope *s)
 {
-    cell_past(&m->cell, &s->cell);
+    cell_past(&w->cell, &m->cell, &p->cell, &s->cell);
 }
 
 /* The same for a peek; now is what the memory was read as before it. */
@@ -493,13 +622,13 @@ static real size(const body_slope *s)
 
 #define LARGEST_STEP REAL(1000000000000.0)
 #define LARGEST_SQUARE REAL(1e+36) /* a second moment stays finite */
+#define LARGEST_GRADIENT REAL(1000000000000000.0) /* a larger one counts as none */
 
 
 /* What a rule needs to know of this step. */
 typedef struct {
     real td_error;
-    real decay; /* gamma lambda */
-    int cut;    /* whether the trace starts anew */
+    real decay; /* gamma lambda; or 0, where the trace starts anew */
     real scale; /* the size of the step, where it is known before the trace is */
     real present; /* the weight of this step's gradient, beside the trace */
     real ahead;   /* the weight of the peek's gradient */
@@ -518,8 +647,6 @@ static void values_row(const step *by, int n, real *restrict w, real *restrict z
                        const real *restrict g, const real *restrict g_next)
 {
     const real decay = by->decay;
-    if (by->cut)
-        zero(n, z);
     const real td_error = by->td_error, present = by->present, ahead = by->ahead;
     const real scale = by->scale;
     for (int i = 0; i < n; i++) {
@@ -536,14 +663,14 @@ static void dense_values(const step *by, int rows, int columns,
                  const real *restrict x, const real *restrict g,
                  const real *restrict x_next, const real *restrict g_next)
 {
-    real d[LEARNER_WIDEST];
-    real d_next[LEARNER_WIDEST];
+    real row[LEARNER_WIDEST];
+    real row_next[LEARNER_WIDEST];
     for (int i = 0; i < rows; i++) {
         for (int j = 0; j < columns; j++)
-            d[j] = g[i] * x[j];
+            row[j] = g[i] * x[j];
         for (int j = 0; j < columns; j++)
-            d_next[j] = g_next[i] * x_next[j];
-        values_row(by, columns, w + i * columns, z + i * columns, d, d_next);
+            row_next[j] = g_next[i] * x_next[j];
+        values_row(by, columns, w + i * columns, z + i * columns, row, row_next);
     }
     values_row(by, rows, w_bias, z_bias, g, g_next);
 }
@@ -551,11 +678,14 @@ static void dense_values(const step *by, int rows, int columns,
 /* dL/dpsi = dL/dh S, through all of time: Delta w. */
 static void cell_values(const step *by, cell_weights *restrict w, cell_weights *restrict z,
                             const cell_memory *restrict m, const cell_pass *restrict p,
-                            const cell_slope *restrict s, const real *restrict x_next,
+                            const real *restrict x, const cell_slope *restrict s,
+                            const cell_pass *restrict p_next, const real *restrict x_next,
                             const cell_slope *restrict s_next)
 {
     real d_real[CELL_INPUTS], d_imag[CELL_INPUTS];
     real n_real[CELL_INPUTS], n_imag[CELL_INPUTS];
+    (void)p_next;
+    (void)x;
     for (int k = 0; k < CELL_UNITS; k++) {
         const real g_real = s->g[k], g_imag = s->g[CELL_UNITS + k];
         const real *E_real = m->E_real + k * CELL_INPUTS, *E_imag = m->E_imag + k * CELL_INPUTS;
@@ -568,17 +698,17 @@ static void cell_values(const step *by, cell_weights *restrict w, cell_weights *
         }
 
         /* The peek's own step, and through it (lambda^T g) the whole past. */
-        const real a = p->lambda_real[k], b = p->lambda_imag[k];
         const real y_real = s_next->g[k], y_imag = s_next->g[CELL_UNITS + k];
+        const real own_real = p->gamma[k] * y_real, own_imag = p->gamma[k] * y_imag;
+        const real a = p->lambda_real[k], b = p->lambda_imag[k];
         const real t_real = a * y_real + b * y_imag, t_imag = a * y_imag - b * y_real;
         const real turned_real = m->turn_real[k] * t_real + m->turn_imag[k] * t_imag;
         const real turned_imag = m->turn_real[k] * t_imag - m->turn_imag[k] * t_real;
-        const real own_real = p->gamma[k] * y_real, own_imag = p->gamma[k] * y_imag;
         for (int j = 0; j < CELL_INPUTS; j++) {
-            n_real[j] = turned_real * E_real[j] + turned_imag * E_imag[j];
-            n_imag[j] = turned_imag * E_real[j] - turned_real * E_imag[j];
-            n_real[j] += own_real * x_next[j];
-            n_imag[j] += own_imag * x_next[j];
+            n_real[j] = own_real * x_next[j];
+            n_imag[j] = own_imag * x_next[j];
+            n_real[j] += turned_real * E_real[j] + turned_imag * E_imag[j];
+            n_imag[j] += turned_imag * E_real[j] - turned_real * E_imag[j];
         }
         values_row(by, CELL_INPUTS, w->B_real + k * CELL_INPUTS, z->B_real + k * CELL_INPUTS, d_real, n_real);
         values_row(by, CELL_INPUTS, w->B_imag + k * CELL_INPUTS, z->B_imag + k * CELL_INPUTS, d_imag, n_imag);
@@ -593,7 +723,7 @@ static void body_values(const step *by, body_weights *w, body_weights *z, const 
                          const body_pass *p_next, const body_slope *s_next)
 {
     dense_values(by, ENCODER_WIDTH, ENCODER_INPUTS, w->encoder_weight, w->encoder_bias, z->encoder_weight, z->encoder_bias, p->seen, s->encoder, p_next->seen, s_next->encoder);
-    cell_values(by, &w->cell, &z->cell, &m->cell, &p->cell, &s->cell, p_next->encoder, &s_next->cell);
+    cell_values(by, &w->cell, &z->cell, &m->cell, &p->cell, p->encoder, &s->cell, &p_next->cell, p_next->encoder, &s_next->cell);
     dense_values(by, HEAD_WIDTH, HEAD_INPUTS, w->head_weight, w->head_bias, z->head_weight, z->head_bias, p->cell.features, s->head, p_next->cell.features, s_next->head);
 }
 
@@ -602,8 +732,6 @@ static void errors_row(const step *by, int n, real *restrict w, real *restrict z
                        const real *restrict g)
 {
     const real decay = by->decay;
-    if (by->cut)
-        zero(n, z);
     const real td_error = by->td_error, present = by->present, beta = by->beta;
     const real scale = by->scale;
     for (int i = 0; i < n; i++) {
@@ -619,11 +747,11 @@ static void dense_errors(const step *by, int rows, int columns,
                  real *restrict z, real *restrict z_bias,
                  const real *restrict x, const real *restrict g)
 {
-    real d[LEARNER_WIDEST];
+    real row[LEARNER_WIDEST];
     for (int i = 0; i < rows; i++) {
         for (int j = 0; j < columns; j++)
-            d[j] = g[i] * x[j];
-        errors_row(by, columns, w + i * columns, z + i * columns, d);
+            row[j] = g[i] * x[j];
+        errors_row(by, columns, w + i * columns, z + i * columns, row);
     }
     errors_row(by, rows, w_bias, z_bias, g);
 }
@@ -631,9 +759,10 @@ static void dense_errors(const step *by, int rows, int columns,
 /* dL/dpsi = dL/dh S, through all of time: Delta theta. */
 static void cell_errors(const step *by, cell_weights *restrict w, cell_weights *restrict z,
                             const cell_memory *restrict m, const cell_pass *restrict p,
-                            const cell_slope *restrict s)
+                            const real *restrict x, const cell_slope *restrict s)
 {
     real d_real[CELL_INPUTS], d_imag[CELL_INPUTS];
+    (void)x;
     (void)p;
     for (int k = 0; k < CELL_UNITS; k++) {
         const real g_real = s->g[k], g_imag = s->g[CELL_UNITS + k];
@@ -657,7 +786,7 @@ static void body_errors(const step *by, body_weights *w, body_weights *z, const 
                          const body_pass *p, const body_slope *s)
 {
     dense_errors(by, ENCODER_WIDTH, ENCODER_INPUTS, w->encoder_weight, w->encoder_bias, z->encoder_weight, z->encoder_bias, p->seen, s->encoder);
-    cell_errors(by, &w->cell, &z->cell, &m->cell, &p->cell, &s->cell);
+    cell_errors(by, &w->cell, &z->cell, &m->cell, &p->cell, p->encoder, &s->cell);
     dense_errors(by, HEAD_WIDTH, HEAD_INPUTS, w->head_weight, w->head_bias, z->head_weight, z->head_bias, p->cell.features, s->head);
 }
 
@@ -805,12 +934,12 @@ static void observe(learner *self, const real *observation, int kept, real *seen
     normalise(self, kept, seen);
 }
 
-/* ---- QRC(lambda): act and learn ---- */
+/* ---- epsilon-greedy actions ---- */
 
 /* The share of random actions, which falls in a straight line. */
-static real epsilon(const learner *self)
+static real epsilon(int32_t step)
 {
-    const int32_t passed = self->step < EPSILON_FRAMES ? self->step : EPSILON_FRAMES;
+    const int32_t passed = step < EPSILON_FRAMES ? step : EPSILON_FRAMES;
     const real left = 1 - (real)passed / (real)EPSILON_FRAMES;
     return (EPSILON_START - EPSILON_END) * left + EPSILON_END;
 }
@@ -822,6 +951,17 @@ static int largest(const real *values)
         best = values[a] > values[best] ? a : best;
     return best;
 }
+
+/* An action, and whether none has a larger value. */
+static int epsilon_greedy(const learner *self, const uint32_t key[2], int32_t *action)
+{
+    const int best = largest(self->values);
+    const int random = (int)(uniform(key, 1) * (real)LEARNER_ACTIONS);
+    *action = uniform(key, 0) < epsilon(self->step) ? random : best;
+    return self->values[*action] >= self->values[best];
+}
+
+/* ---- QRC(lambda): act and learn ---- */
 
 int learner_act(learner *self, const learner_real *observation)
 {
@@ -836,10 +976,7 @@ int learner_act(learner *self, const learner_real *observation)
     advance(&self->h.w.body, &self->h.memory, seen, self->fresh, &self->h_pass);
     dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
           self->q_pass.head, self->values);
-    const int best = largest(self->values);
-    const int random = (int)(uniform(key, 1) * (real)LEARNER_ACTIONS);
-    self->action = uniform(key, 0) < epsilon(self) ? random : best;
-    self->greedy = self->values[self->action] >= self->values[best];
+    self->greedy = epsilon_greedy(self, key, &self->action);
     self->fresh = 0;
     self->acted = 1;
     self->ready = 1;
@@ -891,8 +1028,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     const real h = self->h.w.out_bias[self->action] + dot(FEATURES, h_row, self->h_pass.head);
     step by = {0};
     by.td_error = reward + discount * q_next - q;
-    by.decay = TRACE_DECAY;
-    by.cut = self->cut;
+    by.decay = self->cut ? 0 : TRACE_DECAY;
 
     /* grad q, grad h, and the gradient of the peek */
     for (int a = 0; a < LEARNER_ACTIONS; a++)
@@ -902,8 +1038,8 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     back(&self->h.w.body, &self->h_pass, &self->h_pass, h_row, &h_slope);
     dense_back(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, g_next, g_features);
     back(&self->q.w.body, &self->q_pass, &ahead, g_features, &slope_next);
-    past(&self->q.memory, &q_slope);
-    past(&self->h.memory, &h_slope);
+    past(&self->q.w.body, &self->q.memory, &self->q_pass, &q_slope);
+    past(&self->h.w.body, &self->h.memory, &self->h_pass, &h_slope);
     past_of_peek(&self->q.w.body, &self->q.memory, &self->q_pass, &ahead, &slope_next);
 
     self->value = q;
@@ -915,11 +1051,11 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     const real ends = size_of(LEARNER_ACTIONS, chosen) * 2 + size_of(LEARNER_ACTIONS, g_next);
     if (!(size_of(3, numbers) + vectors + ends < REASON)) { /* or if it is NaN */
         self->td_error = NAN; /* no step, and all else as in learner_skip */
-        self->epsilon = epsilon(self);
+        self->epsilon = epsilon(self->step);
         self->cut = self->cut || done || !self->greedy;
         return LEARNER_REFUSED;
     }
-    self->trace_of_h = (self->cut ? 0 : TRACE_DECAY * self->trace_of_h) + h;
+    self->trace_of_h = by.decay * self->trace_of_h + h;
 
     /* Delta w = delta z_w - h grad q - z_h grad delta */
     by.present = self->trace_of_h - h;
@@ -942,7 +1078,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     self->td_error = by.td_error;
     self->cut = done || !self->greedy;
     self->step = one_more(self->step);
-    self->epsilon = epsilon(self);
+    self->epsilon = epsilon(self->step);
     keep_reward_scale(self, &scale);
     return LEARNER_OK;
 }

@@ -70,7 +70,7 @@ typedef struct {
     learner_real features[2 * 32];           /* f(h) */
 } cell_pass;
 
-/* The gradient of the state h, and through all of time of nu_log and theta_log. */
+/* The gradient of the state h, and of nu_log and theta_log. */
 typedef struct {
     learner_real g[2 * 32];
     learner_real nu[32], theta[32];

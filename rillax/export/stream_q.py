@@ -1,0 +1,163 @@
+"""stream Q(lambda) in C (``rillax.agents.stream_q``)."""
+
+from typing import Any
+
+from rillax.agents import StreamQ
+from rillax.export import exploration, normalisation
+from rillax.export.agents import AgentText, Interface, interface_of, senses_text
+from rillax.export.layout import Field, integer, reals
+from rillax.export.network import body_of
+from rillax.export.rules import rule_text
+from rillax.export.stream import OnStream, updates
+from rillax.export.text import fill, number
+
+_FUNCTIONS = """
+/* ---- stream Q(lambda): act and learn ---- */
+
+int learner_act(learner *self, const learner_real *observation)
+{
+    uint32_t key[2];
+    real seen[LEARNER_INPUTS];
+    if (!all_finite(LEARNER_OBSERVATIONS, observation))
+        return LEARNER_NOT_FINITE;
+    split(self->key, key);
+?added|    observe(self, observation, self->added, 1, seen);
+?!added|    observe(self, observation, 1, seen);
+    copy(LEARNER_INPUTS, self->observation, seen);
+    advance(&self->q.w.body, &self->q.memory, seen, self->fresh, &self->q_pass);
+    dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
+          self->q_pass.$last, self->values);
+    self->greedy = epsilon_greedy(self, key, &self->action);
+    self->fresh = 0;
+    self->acted = 1;
+    self->ready = 1;
+    return self->action;
+}
+
+$learn
+int learner_learn(learner *self, learner_real reward, const learner_real *next, int terminated,
+                  int truncated)
+{
+    const int done = terminated || truncated, reset = done || !self->greedy;
+    real seen[LEARNER_INPUTS], g[LEARNER_ACTIONS], values_next[LEARNER_ACTIONS];
+?added|    real added[LEARNER_ADDED];
+?scaled|    reward_scale scale;
+    body_pass ahead;
+    body_slope slope;
+    if (!self->acted)
+        return LEARNER_NO_ACTION;
+    if (!isfinite(reward) || !all_finite(LEARNER_OBSERVATIONS, next))
+        return LEARNER_NOT_FINITE;
+    if (!self->ready) {
+        recall(&self->q.w.body, &self->q.memory, self->observation, &self->q_pass);
+        dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
+              self->q_pass.$last, self->values);
+    }
+?scaled|    reward = scale_reward(self, reward, done, &scale);
+?!scaled|    reward = clip(reward, -LARGEST, LARGEST);
+?added|    last_step(self, reward, added);
+?added|    observe(self, next, added, 0, seen);
+?!added|    observe(self, next, 0, seen);
+
+    /* delta = r + gamma max q(o', a') - q(o, a), where q(o', .) is a peek */
+    peek(&self->q.w.body, &self->q.memory, &self->q_pass, seen, &ahead);
+    dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias, ahead.$last,
+          values_next);
+    const real q = self->values[self->action], q_next = values_next[largest(values_next)];
+    step by = {0};
+    by.td_error = reward + (terminated ? 0 : DISCOUNT) * q_next - q;
+
+    /* grad q */
+    for (int a = 0; a < LEARNER_ACTIONS; a++)
+        g[a] = a == self->action;
+    back(&self->q.w.body, &self->q_pass, &self->q_pass,
+         self->q.w.out_weight + self->action * FEATURES, &slope);
+    past(&self->q.w.body, &self->q.memory, &self->q_pass, &slope);
+
+    self->value = q;
+    self->epsilon = epsilon(one_more(self->step));
+    self->fresh = done;
+    self->acted = 0;
+    self->ready = 0;
+?goes_on|    self->refused = 0;
+    const real numbers[2] = {by.td_error, q};
+    if (!(size_of(2, numbers) + size_of(LEARNER_ACTIONS, g) + size(&slope) < REASON)) { /* or NaN */
+        self->td_error = NAN; /* no step, and all else as in learner_skip */
+?goes_on|        by.td_error = NAN;
+?goes_on|        learn_q(self, by, g, &slope);
+        $refused
+?added|        if (done)
+?added|            zero(LEARNER_ADDED, self->added);
+        return LEARNER_REFUSED;
+    }
+    learn_q(self, by, g, &slope);
+
+    self->td_error = by.td_error;
+    self->cut = reset;
+    self->step = one_more(self->step);
+?scaled|    keep_reward_scale(self, &scale);
+?added|    if (done)
+?added|        zero(LEARNER_ADDED, added);
+?added|    copy(LEARNER_ADDED, self->added, added);
+    return LEARNER_OK;
+}
+"""
+
+
+def stream_q(agent: StreamQ, observation_space: Any, action_space: Any) -> AgentText:
+    """The agent in C; a ``ValueError`` names what cannot be exported."""
+    face = interface_of(agent, observation_space, action_space)
+    body = body_of(agent.network, face.inputs)
+    decay = agent.discount * agent.trace_decay
+    rule = rule_text(agent.q, "q", decay)
+    q = OnStream("q", "network", "q(o, a)", body, face.actions, "LEARNER_ACTIONS", rule, "cut")
+    words = {
+        "last": body.last,
+        "scaled": face.normalise_rewards,
+        "added": face.added,
+        "learn": q.learn(),
+        "goes_on": rule.goes_on,
+        "refused": q.cut_where_refused("reset"),
+    }
+    parts = [
+        updates(body, [q]),
+        normalisation.functions(face),
+        senses_text(face),
+        exploration.functions(agent),
+        fill(_FUNCTIONS, **words),
+    ]
+    constants = (
+        f"#define DISCOUNT {number(agent.discount)} /* gamma */\n"
+        f"#define TRACE_DECAY {number(decay)} /* gamma lambda */\n"
+    )
+    return AgentText(
+        title="stream Q(lambda)",
+        interface=face,
+        body=body,
+        constants=constants + exploration.constants(agent),
+        structs=q.structs(),
+        members="    learner_q q;\n",
+        fields=_fields(face, q),
+        cuts=("cut",),
+        scratch=(
+            q.scratch()
+            + "    learner_real values[LEARNER_ACTIONS]; /* q(o, .) */\n"
+            + f"    learner_real td_error, value, epsilon{', refused' if rule.goes_on else ''};\n"
+        ),
+        functions="\n".join(part.strip("\n") + "\n" for part in parts if part),
+        metrics=("td_error", "value", "epsilon", *(("refused",) if rule.goes_on else ())),
+        peeks=False,
+    )
+
+
+def _fields(face: Interface, q: OnStream) -> tuple[Field, ...]:
+    inside, beside = q.fields()
+    found = [*inside, reals("observation", ".observation", face.inputs)]
+    if face.added:
+        found.append(reals("added", ".added", face.added))
+    found += normalisation.fields(face)
+    found += [
+        integer("action", ".action", least=0, below=face.actions),
+        integer("greedy", ".greedy", least=0, below=2),
+    ]
+    return (*found, *beside)
