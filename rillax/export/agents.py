@@ -39,6 +39,8 @@ class Interface:
 
 
 def interface_of(agent: Any, observation_space: Any, action_space: Any) -> Interface:
+    if spaces.is_structured(action_space):
+        raise ValueError(f"an action of {action_space} has no form in C; Box and Discrete have one")
     shape = spaces.observation_shape(observation_space)
     observations = 1
     for size in shape:

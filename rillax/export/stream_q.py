@@ -106,6 +106,10 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
 
 def stream_q(agent: StreamQ, observation_space: Any, action_space: Any) -> AgentText:
     """The agent in C; a ``ValueError`` names what cannot be exported."""
+    if agent.temperature > 0:
+        raise ValueError(
+            f"StreamQ(temperature={agent.temperature}) has no form in C; temperature=0 has one"
+        )
     face = interface_of(agent, observation_space, action_space)
     body = body_of(agent.network, face.inputs)
     decay = agent.discount * agent.trace_decay

@@ -17,7 +17,7 @@ from rillax.cli.main import main
 from rillax.export import NoCompiler, source
 from rillax.loops import BadInput
 from rillax.networks import Architecture
-from rillax.updates import SGD, ObGD
+from rillax.updates import SGD, Adaptive, ObGD
 from rillax.utils.checkpoint import CheckpointError, flatten
 from tests.export.combinations import CHOICE, SEES, needs_compiler, relative
 
@@ -169,6 +169,8 @@ class OwnRule(ObGD):
         (StreamAC(network=Architecture(update_every=2)), "update_every=2"),
         (TD(), "the agent TD"),
         (StreamQ(q=OwnRule()), "the rule OwnRule"),
+        (StreamQ(q=Adaptive()), "the rule Adaptive"),
+        (StreamQ(temperature=0.1), "temperature=0.1"),
         (QRC(q=SGD(clip=1.0)), "SGD\\(clip=1.0\\)"),
         (QRC(clip_gradients=1.0), "clip_gradients=1.0"),
     ],
