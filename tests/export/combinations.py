@@ -176,6 +176,15 @@ def library(agent: Any, actions: Any, double: bool = False) -> Library:
     return Library(source(agent, SEES, actions), size, discrete, double)
 
 
+TINY = 1e-30
+"""Smaller numbers count as zero. Near the smallest that single precision has, 1e-38, XLA may take
+them for zero, and C keeps them."""
+
+
+def _both(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return np.asarray(a, float), np.asarray(b, float)
+
+
 def relative(
     got: dict[str, np.ndarray],
     want: dict[str, np.ndarray],
@@ -188,7 +197,7 @@ def relative(
     """
 
     def one(name: str) -> float:
-        a, b = np.asarray(got[name], float), np.asarray(want[name], float)
+        a, b = (np.where(np.abs(x) < TINY, 0.0, x) for x in _both(got[name], want[name]))
         if np.array_equal(a, b):
             return 0.0
         by = name.removesuffix("_low")
