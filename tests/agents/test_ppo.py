@@ -271,9 +271,9 @@ def through_time(agent, learns, frozen, rollout, cut):
         ("rtu", "rtrl", 1),
         ("rtu", "rtrl", 4),
         ("rtu", "tbptt", 4),
-        ("rtu_nonlinear", "rtrl", 1),
+        pytest.param("rtu_nonlinear", "rtrl", 1, marks=pytest.mark.slow),
         ("gru", "rtrl", 1),
-        ("gru", "tbptt", 4),
+        pytest.param("gru", "tbptt", 4, marks=pytest.mark.slow),
     ],
 )
 def test_with_unchanged_parameters_the_gradient_is_that_of_bptt(cell, gradient, length, x64):

@@ -50,7 +50,7 @@ def documented(command):
             rf"^(?:\$ )?rillax {command} ([^\n]*)|`rillax {command} ([^`]*)`", text, re.M
         ):
             line = match[1] or match[2] or ""
-            if not re.search(r"--help|--resume|\b(ID|DIR|NAME)\b|\.\.\.|…|my_", line):
+            if not re.search(r"--help|--resume|--config|\b(ID|DIR|NAME)\b|\.\.\.|…|my_", line):
                 yield pytest.param(shlex.split(line, comments=True), id=f"{page.name}: {line}")
 
 
