@@ -270,7 +270,7 @@ def through_time(agent, learns, frozen, rollout, cut):
     [
         ("rtu", "rtrl", 1),
         ("rtu", "rtrl", 4),
-        ("rtu", "tbptt", 4),
+        pytest.param("rtu", "tbptt", 4, marks=pytest.mark.slow),
         pytest.param("rtu_nonlinear", "rtrl", 1, marks=pytest.mark.slow),
         ("gru", "rtrl", 1),
         pytest.param("gru", "tbptt", 4, marks=pytest.mark.slow),
