@@ -80,7 +80,7 @@ def test_a_learner_of_dicts(tmp_path):
     sample = SEEN.sample()
     chosen = [gym.spaces.flatten(DONE, one.act(sample)) for one in (learner, loaded)]
     np.testing.assert_array_equal(*chosen)
-    with pytest.raises(ValueError, match="an action of Dict.* has no form in C"):
+    with pytest.raises(ValueError, match=r"an action of Dict.* has no form in C"):
         Learner(agent, SEEN, DONE, engine="c")
 
 
