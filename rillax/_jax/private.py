@@ -20,8 +20,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-TESTED = (0, 6, 2), (0, 12)
-"""The oldest version of JAX that the fast forms were tested with, and the newest minor version."""
+TESTED = (0, 7, 2), (0, 12)
+"""The oldest version of JAX that the fast forms were tested with, and the newest minor version.
+
+XLA of JAX 0.6.2 ends the process where it runs a part of a single kernel in several threads.
+"""
 
 METADATA = "jax.experimental.xla_metadata.set_xla_metadata"
 PROGRAM = "jax.extend.core.ClosedJaxpr"
