@@ -8,7 +8,7 @@ among several, then what is a number.
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -208,6 +208,16 @@ def for_environment(space: Any, action: np.ndarray) -> Any:
         return action
     split = len(factors(space).sizes)
     return _rebuilt(space, iter(action[:split]), iter(action[split:]))
+
+
+def giver(space: Any) -> Callable[[Any], Any]:
+    """``for_environment`` for one space."""
+    if is_discrete(space):
+        start = first(space)
+        return lambda action: np.asarray(action) + start
+    if is_box(space):
+        return np.asarray
+    return lambda action: for_environment(space, np.asarray(action))
 
 
 def _rebuilt(space: Any, choices: Iterator[Any], numbers: Iterator[Any]) -> Any:

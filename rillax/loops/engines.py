@@ -65,6 +65,10 @@ class Engine(Protocol):
 
     def skip(self, held: Place, beside: Any, done: bool) -> None: ...
 
+    def metrics(self, measured: Any) -> list[float]:
+        """The numbers of what the last ``learn`` left at the end of its result."""
+        ...
+
     def refused(self, result: Result) -> bool:
         """Whether the step that gave this was refused, as its numbers would not be finite."""
         ...
@@ -195,6 +199,9 @@ class JaxEngine:
     def skip(self, held: Place, beside: Any, done: bool) -> None:
         self._move(self._skip, held, beside, done)
 
+    def metrics(self, measured: Any) -> list[float]:
+        return np.asarray(measured).tolist()
+
     def refused(self, result: Result) -> bool:
         return bool(np.asarray(result[1])[-1])
 
@@ -239,10 +246,9 @@ class CEngine:
         # than a small step.
         shape = spaces.observation_shape(observation_space)
         self._seen = np.zeros(shape, self._c.dtype)
-        self._metrics = np.zeros(len(self.names), self._c.dtype)
         self._action = np.zeros(self._shape, self._c.dtype)
-        arrays = self._seen, self._metrics, self._action
-        self._seen_at, self._metrics_at, self._action_at = ((a.ctypes.data,) for a in arrays)
+        self._seen_at, self._action_at = ((a.ctypes.data,) for a in (self._seen, self._action))
+        self._act, self._learn = (self._c.functions[name] for name in ("act", "learn"))
 
     def start(self, state: Any, acted: bool, out: Any = None) -> Result:
         self._c.load(self._source.layout.write(checkpoint.flatten(state), acted))
@@ -259,21 +265,18 @@ class CEngine:
         given: list[tuple[Any, ...]] = [(self._c.address,), self._seen_at]
         results: Iterable[Any]
         if self._discrete:
-            results = zip(map(self._c.functions["act"], *given), strict=False)
+            results = zip(map(self._act, *given), strict=False)
         else:
-            codes = map(self._c.functions["act"], *given, self._action_at)
+            codes = map(self._act, *given, self._action_at)
             results = zip(codes, map(np.ndarray.copy, (self._action,)), strict=False)
         held.extend(zip(results, (beside,), strict=False))
 
     def learn(self, held: Place, beside: Any, reward: np.ndarray, *rest: Any) -> None:
-        after, *ends = rest
+        after, terminated, truncated = rest
         self._take_in(after)
-        given = (float(reward),), self._seen_at, *((end,) for end in ends)
-        codes = map(self._c.functions["learn"], (self._c.address,), *given)
-        filled = map(self._c.functions["metrics"], (self._c.address,), self._metrics_at)
-        copied = map(np.ndarray.copy, (self._metrics,))
-        results = zip(codes, filled, copied, strict=False)
-        held.extend(zip(results, (beside,), strict=False))
+        given = (float(reward),), self._seen_at, (terminated,), (truncated,)
+        codes = map(self._learn, (self._c.address,), *given)
+        held.extend(zip(zip(codes, strict=False), (beside,), strict=False))
 
     def watch(self, held: Place, beside: Any, reward: np.ndarray, *rest: Any) -> None:
         raise NotImplementedError
@@ -281,6 +284,10 @@ class CEngine:
     def skip(self, held: Place, beside: Any, done: bool) -> None:
         codes = map(self._c.functions["skip"], (self._c.address,), (done,))
         held.extend(zip(zip(codes, (None,), strict=False), (beside,), strict=False))
+
+    def metrics(self, measured: Any) -> list[float]:
+        del measured  # the struct has the numbers, until the next step is learned from
+        return list(self._c.metrics.values())
 
     def refused(self, result: Result) -> bool:
         return result[0] == export.REFUSED

@@ -82,6 +82,7 @@ class HostEnvironments:
                 f"{len(self.envs)} in all"
             )
         self.observation_space = self.envs[0].observation_space
+        self._read = inputs.reader(self.observation_space)
         self.action_space = self.envs[0].action_space
         self.frame = 0
         """Frames of each seed so far, over all its environments."""
@@ -132,7 +133,7 @@ class HostEnvironments:
         return self._as_array(self.envs[i].reset(seed=seed)[0])
 
     def _as_array(self, observation: Any) -> np.ndarray:
-        array = inputs.as_observation(observation, self.observation_space)
+        array = self._read(observation)
         if spaces.is_discrete(self.observation_space) and array.dtype != np.int32:
             raise inputs.BadInput(f"{inputs.what_is_wrong('the observation', array)}")
         return array

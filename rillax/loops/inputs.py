@@ -1,7 +1,8 @@
 """Checks of what comes from outside, before it reaches an agent."""
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -34,6 +35,21 @@ def refuse(on_bad_input: OnBadInput, message: str, kind: type[BadInput] = BadInp
         raise kind(message)
 
 
+def reader(space: Any) -> Callable[[Any], np.ndarray]:
+    """``as_observation`` for one space, quick with what is of its form already."""
+    if not spaces.is_box(space):
+        return partial(as_observation, space=space)
+    shape, single = tuple(space.shape), np.dtype(np.float32)
+
+    def read(observation: Any) -> np.ndarray:
+        usual = type(observation) is np.ndarray and observation.dtype is single
+        if usual and observation.shape == shape:
+            return observation.copy()  # the environment may use its array again
+        return as_observation(observation, space)
+
+    return read
+
+
 def as_observation(observation: Any, space: Any) -> np.ndarray:
     """The observation as numbers in the space's shape (for a Discrete, an integer from 0 on).
 
@@ -41,9 +57,6 @@ def as_observation(observation: Any, space: Any) -> np.ndarray:
 
     A number that is not finite is let through: the caller decides what to do about it.
     """
-    usual = type(observation) is np.ndarray and observation.dtype == np.float32
-    if usual and observation.shape == space.shape and spaces.is_box(space):
-        return observation.copy()  # the environment may use its array again
     if spaces.is_structured(space):
         return np.concatenate(_flat(observation, space))
     array = _numbers(observation)
@@ -114,10 +127,10 @@ def blank(space: Any) -> np.ndarray:
     return np.zeros(spaces.observation_shape(space), np.float32)
 
 
-def as_reward(reward: Any) -> np.ndarray:
+def as_reward(reward: Any) -> Any:
     """The reward as a single number; one that is not finite is let through."""
-    if type(reward) is float and -LARGEST < reward < LARGEST:
-        return np.asarray(reward, np.float32)
+    if isinstance(reward, float) and -LARGEST < reward < LARGEST:
+        return np.float32(reward)
     array = _numbers(reward)
     if array is None or array.shape != ():
         raise BadInput(f"a reward must be one number, got {_shown(reward)}")
@@ -126,8 +139,8 @@ def as_reward(reward: Any) -> np.ndarray:
 
 def as_flag(name: str, flag: Any) -> bool:
     """True or False; numbers will do, if they are 0 or 1."""
-    if type(flag) is bool:
-        return flag
+    if type(flag) is bool or type(flag) is np.bool_:
+        return bool(flag)
     array = _numbers(flag)
     if array is None or array.shape != () or array not in (0, 1):
         raise BadInput(f"{name} must be True or False, got {_shown(flag)}")
@@ -162,9 +175,9 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def what_is_wrong(name: str, values: np.ndarray) -> str | None:
+def what_is_wrong(name: str, values: Any) -> str | None:
     """Which number of an observation or reward is not finite, in words; None if all are."""
-    if np.isfinite(values).all():
+    if np.count_nonzero(np.isfinite(values)) == values.size:
         return None
     flat = np.atleast_1d(values)
     where = tuple(int(i) for i in np.argwhere(~np.isfinite(flat))[0])

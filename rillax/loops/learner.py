@@ -22,14 +22,7 @@ from rillax.agents.frozen import require_greedy
 from rillax.export import NoCompiler
 from rillax.loops import inputs
 from rillax.loops.engines import EngineName, Place, Result, make_engine
-from rillax.loops.inputs import (
-    BadInput,
-    OnBadInput,
-    as_flag,
-    as_observation,
-    as_reward,
-    what_is_wrong,
-)
+from rillax.loops.inputs import BadInput, OnBadInput, as_flag, as_reward, what_is_wrong
 from rillax.loops.interface import require_steps
 from rillax.utils import checkpoint, machine, settings
 from rillax.utils.checkpoint import CheckpointError
@@ -38,7 +31,7 @@ __all__ = ["BadInput", "Learner", "NotFinite"]
 
 _LAST = NEW, ACTED, DROPPED, LEARNED, SKIPPED = "new", "acted", "dropped", "learned", "skipped"
 """What a learner has done last; ``DROPPED``: it skipped the observation it was to act on."""
-
+_TO_LEARN_ABOUT = (ACTED, DROPPED)
 
 _forks = 0
 """How often this process has been forked off from another."""
@@ -89,11 +82,21 @@ class _Held(NamedTuple):
     def metrics(self) -> Any:
         return self.result[-1] if self.beside.last == LEARNED else self.beside.metrics
 
-    def after(self, last: str, seen: int = 0, skipped: int = 0) -> _Beside:
-        """What is beside the state after one more call, which saw and skipped so many."""
-        old = self.beside
-        counts = old.step + seen, old.skipped + skipped
-        return _Beside(*counts, last, old.frozen, self.action, self.metrics)
+
+def _after(held: tuple[Any, Any], last: str, seen: int = 0, skipped: int = 0) -> _Beside:
+    """What is beside the state after one more call, which saw and skipped so many.
+
+    Every step comes through here, and Python is slow once a step has filled the processor's cache.
+    """
+    step, dropped, before, frozen, action, metrics = held[1]
+    if before == ACTED:
+        action = held[0][-1]
+    elif before == LEARNED:
+        metrics = held[0][-1]
+    return _new(_Beside, (step + seen, dropped + skipped, last, frozen, action, metrics))
+
+
+_new = tuple.__new__
 
 
 class Learner:
@@ -144,6 +147,8 @@ class Learner:
         self.agent = agent
         self.observation_space, self.action_space = observation_space, action_space
         self.on_bad_input: OnBadInput = on_bad_input
+        self._read = inputs.reader(observation_space)
+        self._give = spaces.giver(action_space)
 
         machine.keep_compilations()
         start = quick_jit(lambda key: agent.init(key, observation_space, action_space))
@@ -160,12 +165,13 @@ class Learner:
         return _Held(*self._held[0])
 
     def _require_same_process(self) -> None:
-        if self._fork != _forks:
-            raise RuntimeError(
-                "this learner was made before the process was forked, and JAX's threads are not in "
-                "the child: save it and Learner.load it in a process that was started by "
-                "multiprocessing.get_context('spawn')"
-            )
+        if self._fork == _forks:
+            return
+        raise RuntimeError(
+            "this learner was made before the process was forked, and JAX's threads are not in "
+            "the child: save it and Learner.load it in a process that was started by "
+            "multiprocessing.get_context('spawn')"
+        )
 
     @property
     def state(self) -> Any:
@@ -186,12 +192,10 @@ class Learner:
     @property
     def metrics(self) -> dict[str, float]:
         """What the last ``learn`` measured, and how many transitions have been skipped so far."""
-        held = self._now()
-        values = [] if held.metrics is None else np.asarray(held.metrics).tolist()
-        return {
-            **dict(zip(self._engine.names, values, strict=False)),
-            "skipped": float(self.skipped),
-        }
+        with self._lock:
+            measured, skipped = self._now().metrics, self.skipped
+            values = () if measured is None else self._engine.metrics(measured)
+        return {**dict(zip(self._engine.names, values, strict=False)), "skipped": float(skipped)}
 
     @property
     def frozen(self) -> bool:
@@ -245,21 +249,19 @@ class Learner:
         if not explore:
             self._require_whole("greedy")
             require_greedy(self.agent, "act with explore=True")
-        array = as_observation(observation, self.observation_space)
+        array = self._read(observation)
         wrong = what_is_wrong("the observation", array)
         with self._lock:
+            held = self._held[0]
             if wrong is not None:
                 self._refuse(wrong)
-                held = self._now()
-                self._held.append(((*held.result[:-1], None), held.after(DROPPED)))
+                self._held.append(((*held[0][:-1], None), _after(held, DROPPED)))
             else:
                 self._require_same_process()
-                held = self._now()
-                how = bool(explore), held.beside.frozen
-                self._engine.act(self._held, held.after(ACTED), array, *how)
+                how = bool(explore), held[1].frozen
+                self._engine.act(self._held, _after(held, ACTED), array, *how)
             action = self._now().action
-        chosen = spaces.neutral_action(self.action_space) if action is None else np.asarray(action)
-        return spaces.for_environment(self.action_space, chosen)
+        return self._give(spaces.neutral_action(self.action_space) if action is None else action)
 
     def learn(
         self,
@@ -272,32 +274,31 @@ class Learner:
 
         A frozen learner only sees it go by.
         """
-        array = as_observation(next_observation, self.observation_space)
+        array = self._read(next_observation)
         number = as_reward(reward)
         ends = as_flag("terminated", terminated), as_flag("truncated", truncated)
         wrong = what_is_wrong("the reward", number) or what_is_wrong("the next observation", array)
         with self._lock:
-            self._require_action()
+            held = self._held[0]
+            last, frozen = held[1].last, held[1].frozen
+            if last not in _TO_LEARN_ABOUT:
+                self._refuse_order()
             if wrong is not None:
                 self._refuse(wrong)
             self._require_same_process()
-            held = self._now()
-            if wrong is not None or held.beside.last == DROPPED:
-                self._engine.skip(self._held, held.after(SKIPPED, 1, 1), any(ends))
+            if wrong is not None or last == DROPPED:
+                self._engine.skip(self._held, _after(held, SKIPPED, 1, 1), any(ends))
                 return
-            if held.beside.frozen:
-                self._engine.watch(self._held, held.after(SKIPPED, 1), number, array, any(ends))
+            if frozen:
+                self._engine.watch(self._held, _after(held, SKIPPED, 1), number, array, any(ends))
                 return
-            self._engine.learn(self._held, held.after(LEARNED, 1), number, array, *ends)
+            self._engine.learn(self._held, _after(held, LEARNED, 1), number, array, *ends)
             result, beside = self._held[0]
             if self._engine.refused(result):
                 self._held.append((result, beside._replace(skipped=beside.skipped + 1)))
                 inputs.refuse(self.on_bad_input, _not_finite(beside.step), NotFinite)
 
-    def _require_action(self) -> None:
-        last = self._held[0][1].last
-        if last in (ACTED, DROPPED):
-            return
+    def _refuse_order(self) -> None:
         said = "before act" if self.step == 0 else "twice"
         raise BadInput(
             f"learn was called {said}: there is no action to learn about; call act first"
