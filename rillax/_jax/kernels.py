@@ -154,14 +154,30 @@ class Program:
         self._reason = _why_plain() if len(forms) > 1 else None
         if self._reason is not None:
             forms = forms[-1:]
+        self._functions, self._donate = list(forms), donate
         self._traces: list[list[None]] = [[] for _ in forms]
-        counted = [_counted(*pair) for pair in zip(forms, self._traces, strict=True)]
+        self._make()
+
+    def _make(self) -> None:
+        """Jitted functions that have not been called."""
+        pairs = zip(self._functions, self._traces, strict=True)
+        *fast, plain = [_counted(*pair) for pair in pairs]
+        donate = self._donate
         self._forms: list[Any] = [
-            jit(form, private.KERNEL_OPTIONS, donate_argnums=donate) for form in counted[:-1]
+            jit(form, private.KERNEL_OPTIONS, donate_argnums=donate) for form in fast
         ]
-        self._forms.append(jax.jit(counted[-1], donate_argnums=donate))
+        self._forms.append(jax.jit(plain, donate_argnums=donate))
 
     def __call__(self, *args: Any) -> Any:
+        try:
+            return self._call(*args)
+        except BaseException:
+            # Once its first call was interrupted, a jitted function of JAX goes through Python in
+            # every later one: slow, and open to interrupts between its work and its result.
+            self._make()
+            raise
+
+    def _call(self, *args: Any) -> Any:
         while len(self._forms) > 1:
             try:
                 return self._forms[0](*args)
@@ -174,7 +190,7 @@ class Program:
                 reason = refused
             note(reason)
             self._reason = reason
-            del self._forms[0], self._traces[0]
+            del self._forms[0], self._traces[0], self._functions[0]
         return self._forms[0](*args)
 
     @property

@@ -21,7 +21,6 @@ from tests.export.combinations import (
 pytestmark = needs_compiler
 SINGLE, DOUBLE = 1e-4, 1e-9
 """How far the two may be apart, as ``relative`` measures it."""
-UNEXPLAINED = pytest.mark.xfail(reason="4e-9 was seen on a wild stream; the cause is not known")
 TIES = 10
 """In so many of a thousand stretches rounding may decide otherwise in single precision: for an
 action, on which side of its kink a unit is, or what is left where a gradient cancels."""
@@ -128,12 +127,14 @@ def test_every_learner_in_double_precision(name, x64):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=UNEXPLAINED) if n == "q" else n for n in LEARNERS]
-)
+@pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_on_a_wild_stream(name, x64):
-    """The same steps are refused, and what is clipped is clipped alike."""
-    found = compare(name, 1_000, 20, True, wild(stream(1_000)))
+    """The same steps are refused, and what is clipped is clipped alike.
+
+    Stretches are short, because large steps may make a unit turn so fast that rounding grows a
+    thousandfold in twenty steps.
+    """
+    found = compare(name, 1_000, 5, True, wild(stream(1_000)))
     assert found.worst < DOUBLE
     assert found.others == 0
     if name.endswith("-plain"):

@@ -3,14 +3,17 @@
 import ctypes
 import random
 import signal
+import sys
 import threading
 import time
 
 import gymnasium as gym
 import jax
 import numpy as np
+import pytest
 
 from rillax import Learner
+from rillax._jax.kernels import Program, one_kernel
 from rillax.agents import StreamAC
 from rillax.cells import RTU
 from rillax.networks import Architecture
@@ -116,3 +119,35 @@ def test_an_interrupt_of_another_thread_and_a_save_beside_it(tmp_path):
     thread.join()
     assert not failed
     Learner.load(tmp_path / "x")
+
+
+def python_of_jax(function):
+    """The functions of JAX in Python that a call goes through."""
+    called = []
+
+    def note(frame, event, _):
+        if event == "call" and "jax/_src" in frame.f_code.co_filename:
+            called.append(frame.f_code.co_name)
+
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return called
+
+
+def test_an_interrupt_of_the_first_call_leaves_no_slow_program():
+    """A jitted function of JAX whose first call was interrupted runs in Python for ever after."""
+    interrupts = [KeyboardInterrupt]
+
+    def act(x):
+        if interrupts:
+            raise interrupts.pop()
+        return x + 1
+
+    program, x = Program(one_kernel(act), act, donate=(0,)), np.zeros(3, np.float32)
+    with pytest.raises(KeyboardInterrupt):
+        program(x)
+    assert program(x).tolist() == [1, 1, 1]
+    assert python_of_jax(lambda: program.compiled(x)) == []
