@@ -1,6 +1,7 @@
 """Settings for the whole test suite."""
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 # The tests compile many small programs and run each briefly: less optimisation, sooner done.
@@ -18,6 +19,8 @@ from rillax._jax import enable_x64
 
 settings.register_profile("rillax", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("rillax")
+
+collect_ignore = [] if find_spec("gymnax") else ["envs/test_gymnax.py"]
 
 
 @pytest.fixture

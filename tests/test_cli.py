@@ -13,6 +13,7 @@ import pytest
 from rillax._jax import kernels
 from rillax.cli import main as cli
 from rillax.cli import terminal
+from tests.forms import needs_gymnax
 
 TINY = ["--length", "3", "--width", "8", "--hidden", "6"]
 
@@ -96,8 +97,10 @@ def test_train_writes_what_it_says(tmp_path, capsys, monkeypatch):
         (["--env-arg", "8"], ["--env-arg takes key=value", "got '8'"]),
         (["--resume", "x"], ["unknown flag --out", "--resume takes a directory"]),
         (["--out", "/dev/null/x"], ["cannot write to /dev/null/x", "--out"]),
-        (["--env", "CartPole-v1", "--length", "8"], ["CartPole-v1", "length"]),
-        (["--env", "Pendulum-v1"], ["Discrete action space"]),
+        pytest.param(
+            ["--env", "CartPole-v1", "--length", "8"], ["CartPole-v1", "length"], marks=needs_gymnax
+        ),
+        pytest.param(["--env", "Pendulum-v1"], ["Discrete action space"], marks=needs_gymnax),
         (["--agent", "ppo", "--frames", "2047"], ["shorter than one rollout of 2048"]),
         (["--agent", "ppo", "--minibatches", "5"], ["do not divide into 5 minibatches"]),
         (["--agent", "ppo", "--hidden", "300000"], ["needs", "available", "--rollout"]),

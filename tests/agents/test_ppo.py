@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from gymnax.environments import spaces
 
 from rillax.agents import PPO
 from rillax.agents.advantages import generalised_advantage, policy_loss, value_loss
 from rillax.agents.ppo import Parameters
 from rillax.cells import CELLS, RTU
+from rillax.envs import spaces
 from rillax.networks import Architecture, split
 from tests.agents.reference import leaves
 from tests.agents.reference_ppo import ReferencePPO, advantages

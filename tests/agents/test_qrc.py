@@ -4,11 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from gymnax.environments import spaces
 
 from rillax.agents import QRC
 from rillax.cells import CELLS, RTU
-from rillax.envs import MemoryChain
+from rillax.envs import MemoryChain, spaces
 from rillax.loops import begin, run
 from rillax.networks import Architecture, hiddens
 from rillax.updates import SGD, ObGD

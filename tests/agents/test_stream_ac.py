@@ -4,12 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from gymnax.environments import spaces
 from scipy import stats
 
 from rillax.agents import StreamAC
 from rillax.agents.policies import Gaussian, Softmax, make_policy
 from rillax.cells import RTU
+from rillax.envs import spaces
 from rillax.networks import Architecture
 from rillax.updates import AdaptiveObGD, Intentional, IntentionalPolicy, ObGD
 from tests.agents.reference import leaves

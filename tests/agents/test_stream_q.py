@@ -4,11 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from gymnax.environments import spaces
 
 from rillax.agents import StreamAC, StreamQ
 from rillax.agents.exploration import softmax_choice
 from rillax.cells import RTU
+from rillax.envs import spaces
 from rillax.networks import Architecture
 from rillax.updates import Adaptive, AdaptiveObGD, Intentional, IntentionalPolicy, ObGD
 from tests.agents.reference import leaves

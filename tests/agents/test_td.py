@@ -4,12 +4,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from gymnax.environments import spaces
 
 from rillax.agents import TD
 from rillax.agents.td import ReturnError, return_error
 from rillax.cells import RTU
-from rillax.envs import TraceConditioning
+from rillax.envs import TraceConditioning, spaces
 from rillax.loops import Learner
 from rillax.loops.compiled import CompiledLoop, program
 from rillax.networks import Architecture

@@ -15,6 +15,7 @@ import rillax.envs
 from rillax.envs import make, names, spaces
 from rillax.envs.gymnasium_adapter import GymnasiumAdapter
 from rillax.envs.popgym import GAMES
+from tests.forms import needs_gymnax
 
 from .rollouts import quick_jit
 
@@ -163,6 +164,7 @@ def test_the_adapter_returns_the_last_observation_and_not_the_next_first():
         assert sorted(cards) == [0] * 26 + [1] * 26
 
 
+@needs_gymnax
 def test_the_adapter_takes_discrete_observations():
     adapter = GymnasiumAdapter(make("FrozenLake-misc"))
     observation, _ = adapter.reset(seed=0)
@@ -170,6 +172,7 @@ def test_the_adapter_takes_discrete_observations():
     assert isinstance(adapter.observation_space, gymnasium.spaces.Discrete)
 
 
+@needs_gymnax
 def test_names_are_all_made():
     assert names()[: len(OURS)] == OURS
     assert "CartPole-v1" in names()
@@ -180,6 +183,7 @@ def test_an_unknown_name_gets_a_hint():
         make("AutoEncodeEasy")
 
 
+@needs_gymnax
 def test_the_hint_is_short():
     """Five names at most, however many there are."""
     with pytest.raises(ValueError, match="unknown environment 'positiononlycart'") as error:

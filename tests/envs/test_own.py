@@ -9,6 +9,7 @@ import pytest
 
 from rillax.envs import check, is_gymnasium, is_jax, make
 from rillax.envs.wrappers import PreviousReward
+from tests.forms import needs_gymnax
 
 MAZE = '''
 import gymnasium
@@ -139,6 +140,7 @@ def test_a_function_that_makes_one():
     assert make("my_envs:big_maze", size=2).size == 2
 
 
+@needs_gymnax
 def test_a_function_that_makes_one_of_gymnaxes():
     assert make("my_envs:gymnaxes").name == "Catch-bsuite"
 

@@ -1,14 +1,12 @@
 """Our spaces, and that gymnax's are taken for what they are."""
 
 import gymnasium
-import gymnax.environments.spaces as gymnax_spaces
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from rillax.envs import spaces
-from rillax.envs.gymnax_adapter import to_gymnax
 
 LOW, HIGH = jnp.array([-1.0, 0.0]), jnp.array([1.0, 5.0])
 EVERY = {
@@ -23,6 +21,13 @@ EVERY = {
 @pytest.fixture(params=EVERY)
 def space(request):
     return EVERY[request.param]
+
+
+def to_gymnax(space):
+    pytest.importorskip("gymnax")
+    from rillax.envs import gymnax_adapter
+
+    return gymnax_adapter.to_gymnax(space)
 
 
 def test_samples_are_inside_and_those_of_gymnax(space):
@@ -45,6 +50,7 @@ def test_gymnasium_gets_the_same_space_from_ours_and_from_gymnaxes(space):
     converted = spaces.to_gymnasium(space)
     assert isinstance(converted, gymnasium.Space)
     assert converted == spaces.to_gymnasium(to_gymnax(space))
+    gymnax_spaces = pytest.importorskip("gymnax.environments.spaces")
     assert converted == gymnax_spaces.gymnax_space_to_gym_space(to_gymnax(space))
 
 

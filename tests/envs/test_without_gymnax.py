@@ -6,6 +6,8 @@ import textwrap
 
 import pytest
 
+from tests.forms import needs_gymnax
+
 BLOCKED = ("gymnax", "flax", "seaborn", "pandas")
 
 
@@ -99,6 +101,7 @@ def test_what_needs_it_says_so():
     assert "pip install 'rillax[gymnax]', or gymnasium:CartPole-v1 for Gymnasium's" in said[1]
 
 
+@needs_gymnax
 def test_it_is_imported_only_for_a_name_that_can_be_its():
     run(
         """

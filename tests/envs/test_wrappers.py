@@ -1,6 +1,5 @@
 """What the wrappers append, on our games and on gymnax's own environments."""
 
-import gymnax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,10 +7,10 @@ import popgym.envs
 import pytest
 from popgym.wrappers import PreviousAction as TheirPreviousAction
 
-import rillax.envs
 from rillax.envs import PreviousAction, PreviousReward, make
 from rillax.envs.popgym import GAMES
 from rillax.envs.wrappers import flatten
+from tests.forms import needs_gymnax
 
 from .reference import cards_of, scripted_reset
 from .rollouts import random_keys, unroll
@@ -24,7 +23,7 @@ def play(env, actions, start=None):
 @pytest.mark.parametrize("name", ["Pendulum-v1", "FrozenLake-misc", "DeepSea-bsuite"])
 def test_any_gymnax_environment_can_be_wrapped(name):
     """Continuous actions; discrete observations; images, and a step of the environment's own."""
-    env = gymnax.make(name)[0]
+    env = pytest.importorskip("gymnax").make(name)[0]
     params = env.default_params
     both = PreviousReward(PreviousAction(env))
     space = env.action_space(params)
@@ -126,6 +125,7 @@ def test_concentration_shows_what_the_references_wrapper_shows():
         assert added.sum() == 1
 
 
+@needs_gymnax
 def test_gradients_through_a_transition_stay_available():
     env = make("Pendulum-v1", previous_action=True)
     assert env.supports_transition_gradients
@@ -133,14 +133,16 @@ def test_gradients_through_a_transition_stay_available():
     assert env.with_transition_gradients().transition_gradients_enabled
 
 
-@pytest.mark.parametrize("spaces", [rillax.envs.spaces, gymnax.environments.spaces])
-def test_a_space_that_makes_no_vector_is_refused(spaces):
+@pytest.mark.parametrize("module", ["rillax.envs.spaces", "gymnax.environments.spaces"])
+def test_a_space_that_makes_no_vector_is_refused(module):
+    spaces = pytest.importorskip(module)
     with pytest.raises(ValueError, match="only Box, Discrete, Tuple and Dict"):
         flatten(spaces.Dict({}), {})
 
 
-@pytest.mark.parametrize("spaces", [rillax.envs.spaces, gymnax.environments.spaces])
-def test_a_tuple_space_is_laid_end_to_end(spaces):
+@pytest.mark.parametrize("module", ["rillax.envs.spaces", "gymnax.environments.spaces"])
+def test_a_tuple_space_is_laid_end_to_end(module):
+    spaces = pytest.importorskip(module)
     space = spaces.Tuple([spaces.Discrete(3), spaces.Box(-1.0, 1.0, (2,), jnp.float32)])
     value = (jnp.int32(1), jnp.array([0.5, -0.5]))
     np.testing.assert_array_equal(flatten(space, value), [0, 1, 0, 0.5, -0.5])
