@@ -13,9 +13,11 @@ tests have compiled every kind.
 import functools
 import itertools
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from rillax._jax import private
 from rillax._jax.private import Refused
@@ -141,6 +143,22 @@ def jit(function: Function, options: Mapping[str, Any], **how: Any) -> Any:
 def quick_jit(function: Function) -> Any:
     """``jax.jit`` for what runs once: it compiles sooner."""
     return jit(function, private.QUICK_OPTIONS)
+
+
+def undisturbed(function: Function, *args: Any) -> Any:
+    """Call a function in a thread of its own and wait for its end: no interrupt reaches it.
+
+    JAX keeps what it is tracing, and with which marks, for each thread. An interrupt at a bad
+    moment leaves that as it is, and everything the thread does later is taken for part of it.
+    """
+    double = bool(jnp.result_type(float) == jnp.float64)
+
+    def alike() -> Any:
+        with private.enable_x64(double):
+            return function(*args)
+
+    with ThreadPoolExecutor(1) as pool:  # which waits for it in any case
+        return pool.submit(alike).result()
 
 
 class Program:

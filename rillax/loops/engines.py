@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from rillax import agents, export, spaces
-from rillax._jax.kernels import Program, one_kernel
+from rillax._jax.kernels import Program, one_kernel, undisturbed
 from rillax.agents.frozen import Frozen, can_be_greedy
 from rillax.loops import inputs
 from rillax.loops.packing import Packing
@@ -218,7 +218,12 @@ class JaxEngine:
         held.append((self._first_call(program, packed, *inputs), beside))
 
     def _first_call(self, program: Program, packed: Any, *inputs: Any) -> Any:
-        result = jax.block_until_ready(program([array.copy() for array in packed], *inputs))
+        def call() -> Any:
+            copies = [jnp.array(np.asarray(array)) for array in packed]
+            return jax.block_until_ready(program(copies, *inputs))
+
+        undisturbed(call)
+        result = call()  # what is compiled for another thread is not for this one, if they differ
         self._warm.add(id(program))
         return result
 

@@ -9,11 +9,13 @@ import time
 
 import gymnasium as gym
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from rillax import Learner
-from rillax._jax.kernels import Program, one_kernel
+from rillax._jax import enable_x64
+from rillax._jax.kernels import Program, one_kernel, undisturbed
 from rillax.agents import StreamAC
 from rillax.cells import RTU
 from rillax.networks import Architecture
@@ -151,3 +153,31 @@ def test_an_interrupt_of_the_first_call_leaves_no_slow_program():
         program(x)
     assert program(x).tolist() == [1, 1, 1]
     assert python_of_jax(lambda: program.compiled(x)) == []
+
+
+def test_no_interrupt_reaches_what_compiles():
+    """JAX loses track of what a thread is tracing, if it is interrupted at a bad moment."""
+    done = []
+
+    def compile_slowly():
+        time.sleep(0.3)
+        done.append(threading.current_thread())
+
+    def handle(number, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, handle)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            undisturbed(compile_slowly)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert done != [threading.current_thread()]
+    assert len(done) == 1
+
+
+def test_what_compiles_undisturbed_has_the_same_precision(x64):
+    assert undisturbed(lambda: jnp.zeros(1).dtype) == jnp.float64
+    with enable_x64(False):
+        assert undisturbed(lambda: jnp.zeros(1).dtype) == jnp.float32
