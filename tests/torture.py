@@ -290,14 +290,21 @@ def _interrupts(directory, rng):
             steps()
 
     def handle(number, frame):
-        raise KeyboardInterrupt
+        if stepping:
+            raise KeyboardInterrupt
 
+    stepping = []
     signal.signal(signal.SIGALRM, handle)
     for i in range(count // 2):
-        with contextlib.suppress(KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, 5e-3) if i else 2.0)
+        # Again and again: Python drops what is raised while it collects garbage.
+        signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, 5e-3) if i else 2.0, 0.2)
+        try:
+            stepping.append(True)
             steps()
+        except KeyboardInterrupt:
+            stepping.clear()
         learner.save(directory / "x")
+    signal.setitimer(signal.ITIMER_REAL, 0)
     for _ in range(count // 2):
         thread = threading.Thread(target=until_interrupted)
         thread.start()
