@@ -40,7 +40,12 @@ def last(states):
     return jax.tree.map(lambda leaf: leaf[-1], states)
 
 
-@pytest.mark.parametrize("layers", STACKS.values(), ids=STACKS)
+QUICK, *OTHERS = (pytest.param(layers, id=name) for name, layers in STACKS.items())
+
+
+@pytest.mark.parametrize(
+    "layers", [QUICK, *(pytest.param(*o.values, id=o.id, marks=pytest.mark.slow) for o in OTHERS)]
+)
 def test_each_layer_has_the_gradient_of_bptt_with_its_inputs_held_fixed(layers, x64):
     network = build(layers)
     observations = jax.random.normal(jax.random.key(1), (STEPS, 3))

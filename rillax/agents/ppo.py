@@ -98,7 +98,7 @@ class PPOState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PPO:
+class PPO(senses.Inputs):
     """The settings of PPO (defaults: those of Elelimy et al., 2024), and what it does."""
 
     learns_from: ClassVar[Literal["steps", "rollouts"]] = "rollouts"
@@ -142,18 +142,6 @@ class PPO:
     state_deviation: bool = False
     """Whether the deviation of a continuous action depends on the state: the network puts it out,
     through softplus. Otherwise it is a parameter of its own."""
-    previous_action: bool = False
-    """Append the last action to what the networks take in (one-hot if discrete)."""
-    previous_reward: bool = False
-    """Append the last reward, as it is scaled, to what the networks take in."""
-    normalise_previous: bool = True
-    """Normalise the last action and reward along with the observation."""
-    normalise_observations: bool = True
-    normalise_rewards: bool = True
-    input_bound: float | None = 100.0
-    """Largest normalised observation or scaled reward; no limit if None."""
-    normalisation_window: int | None = None
-    """Normalise by about so many of the last samples; by all there were if not given."""
     normalise_advantages: bool = True
     """Within each minibatch."""
 

@@ -26,7 +26,6 @@ from rillax._jax.kernels import after
 from rillax.agents import senses
 from rillax.agents.exploration import epsilon_greedy, falling
 from rillax.networks import Architecture, Network, Stream, advance, learn, pick, split, start
-from rillax.networks.sequences import where
 from rillax.updates import (
     SGD,
     DirectionRule,
@@ -36,7 +35,6 @@ from rillax.updates import (
     eligibility_trace,
 )
 from rillax.utils import ranges
-from rillax.utils.counts import next_until_last
 
 Metrics = dict[str, Float[Array, ""]]
 
@@ -74,7 +72,7 @@ class _Traced(NamedTuple):
 
 
 @dataclass(frozen=True)
-class QRC:
+class QRC(senses.Inputs):
     """The settings of QRC(lambda) (defaults: Table 1), and what it does: ``act`` and ``learn``."""
 
     learns_from: ClassVar[Literal["steps", "rollouts"]] = "steps"
@@ -98,20 +96,6 @@ class QRC:
     """Frames over which epsilon falls, in a straight line."""
     clip_gradients: float | None = None
     """Largest global norm of each per-step gradient, before it is traced; no limit if not given."""
-    previous_action: bool = False
-    """Append the last action to what the networks take in (one-hot if discrete)."""
-    previous_reward: bool = False
-    """Append the last reward, as it is scaled, to what the networks take in."""
-    normalise_previous: bool = True
-    """Normalise the last action and reward along with the observation."""
-    normalise_observations: bool = True
-    """Whether observations are normalised by running statistics."""
-    normalise_rewards: bool = True
-    """Whether rewards are scaled by the deviation of the discounted return."""
-    input_bound: float | None = 100.0
-    """Largest normalised observation or scaled reward; no limit if None."""
-    normalisation_window: int | None = None
-    """Normalise by about so many of the last samples; by all there were if not given."""
 
     def __post_init__(self) -> None:
         senses.check(self)
@@ -128,10 +112,9 @@ class QRC:
 
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> QRCState:
         key, key_q, key_h = jax.random.split(key, 3)
-        shape = spaces.observation_shape(observation_space)
         actions = spaces.action_count(action_space)
-        added = senses.nothing(action_space, self.previous_action, self.previous_reward)
-        inputs = senses.input_shape(shape, added)
+        sensed = senses.at_start(self, observation_space, action_space)
+        inputs = sensed["observation"].shape
         q = self.network.build(key_q, inputs, actions)
         h = self.network.build(key_h, inputs, actions)
         q_learns, h_learns = split(q)[0], split(h)[0]
@@ -142,15 +125,10 @@ class QRC:
             traces=self._trace().init(traced),
             q_rule=self.q.scale_direction().init(q_learns),
             h_rule=self.h.scale_direction().init(h_learns),
-            fresh=jnp.bool_(False),
-            observation=jnp.zeros(inputs),
-            added=added,
+            **sensed,
             action=jnp.int32(0),
             greedy=jnp.bool_(True),
-            observations=normalisation.start(inputs if self.normalise_previous else shape),
-            rewards=normalisation.start_reward_scale(),
             key=key,
-            step=jnp.int32(0),
         )
 
     def act(
@@ -164,6 +142,7 @@ class QRC:
         epsilon = self.epsilon(state.step) if explore else 0.0
         action, greedy = epsilon_greedy(key_action, values, epsilon)
         state = state._replace(
+            key=key,
             q=q,
             h=h,
             fresh=jnp.bool_(False),
@@ -171,7 +150,6 @@ class QRC:
             action=action,
             greedy=greedy,
             observations=observations,
-            key=key,
         )
         return state, action
 
@@ -189,9 +167,7 @@ class QRC:
         as in ``skip``, and the TD error in the metrics is NaN.
         """
         done = jnp.logical_or(terminated, truncated)
-        reward, rewards = senses.scale(self, state, reward, done)
-        added = senses.of(state.added, state.action, reward, self.previous_reward)
-        seen_next, _ = senses.observe(self, state, next_observation, added)
+        came = senses.outcome(self, state, state.action, reward, next_observation, done)
         q_learns, q_frozen = split(state.q.network)
         h_learns, h_frozen = split(state.h.network)
 
@@ -202,7 +178,7 @@ class QRC:
 
         def next_value(params: Network) -> Array:
             network = eqx.combine(params, q_frozen)
-            return jnp.max(network.peek(seen_next, state.q.memory))
+            return jnp.max(network.peek(came.seen, state.q.memory))
 
         q, grad_q = jax.value_and_grad(value)(q_learns, q_frozen, state.q)
         h, grad_h = jax.value_and_grad(value)(h_learns, h_frozen, state.h)
@@ -210,7 +186,7 @@ class QRC:
         grad_q, grad_h, grad_next = map(self._clip_gradient, (grad_q, grad_h, grad_next))
 
         discount = self.discount * (1 - terminated)
-        td_error = senses.sane(reward + discount * q_next - q, q, h, grad_q, grad_h, grad_next)
+        td_error = senses.sane(came.reward + discount * q_next - q, q, h, grad_q, grad_h, grad_next)
         learned = jnp.isfinite(td_error)
         z, traces = self._trace().update(
             _Traced(grad_q, grad_h, h), state.traces, reset=done | ~state.greedy, td_error=td_error
@@ -230,10 +206,7 @@ class QRC:
             traces=traces,
             q_rule=q_rule,
             h_rule=h_rule,
-            fresh=done,
-            added=senses.at_next(where(learned, added, state.added), done),
-            rewards=where(learned, rewards, state.rewards),
-            step=jnp.where(learned, next_until_last(state.step), state.step),
+            **came.kept(state, learned, done),
         )
         return state, {"td_error": td_error, "value": q, "epsilon": self.epsilon(state.step)}
 

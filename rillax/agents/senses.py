@@ -6,15 +6,18 @@ Next to a one-hot action that may be a very small number, so both are normalised
 observation unless ``normalise_previous`` is off.
 """
 
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from rillax import normalisation, spaces
+from rillax.networks.sequences import where
 from rillax.updates.sums import sum_of
 from rillax.utils import ranges
+from rillax.utils.counts import next_until_last
 
 REASON = 1e12
 """No TD error or value is as large as this, unless something has run away."""
@@ -79,6 +82,26 @@ def sane(td_error: Float[Array, ""], *others: Any) -> Float[Array, ""]:
     return jnp.where(sum_of(jnp.abs, jnp.concatenate(small)) < REASON, td_error, jnp.nan)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """Settings of what an agent takes in; those of our agents that act have them all."""
+
+    previous_action: bool = False
+    """Append the last action to what the networks take in (one-hot if discrete)."""
+    previous_reward: bool = False
+    """Append the last reward, as it is scaled, to what the networks take in."""
+    normalise_previous: bool = True
+    """Normalise the last action and reward along with the observation."""
+    normalise_observations: bool = True
+    """Whether observations are normalised by running statistics."""
+    normalise_rewards: bool = True
+    """Whether rewards are scaled by the deviation of the discounted return."""
+    input_bound: float | None = 100.0
+    """Largest normalised observation or scaled reward; no limit if None."""
+    normalisation_window: int | None = None
+    """Normalise by about so many of the last samples; by all there were if not given."""
+
+
 class Settings(Protocol):
     """What an agent says about its inputs."""
 
@@ -127,6 +150,52 @@ def scale(
     """The reward as the agent scales it, and the statistics that have counted it."""
     how = agent.discount, done, agent.normalise_rewards, limits(agent)
     return normalisation.scale_reward(state.rewards, reward, *how)
+
+
+def at_start(agent: Any, observation_space: Any, action_space: Any) -> dict[str, Any]:
+    """What a state has of inputs before the first observation."""
+    shape = spaces.observation_shape(observation_space)
+    added = nothing(action_space, agent.previous_action, agent.previous_reward)
+    inputs = input_shape(shape, added)
+    return {
+        "fresh": jnp.bool_(False),
+        "observation": jnp.zeros(inputs),
+        "added": added,
+        "observations": normalisation.start(inputs if agent.normalise_previous else shape),
+        "rewards": normalisation.start_reward_scale(),
+        "step": jnp.int32(0),
+    }
+
+
+class Outcome(NamedTuple):
+    """What the last action led to, as an agent sees it."""
+
+    reward: Float[Array, ""]
+    rewards: normalisation.RewardScale
+    """The statistics that have counted the reward."""
+    added: Float[Array, " added"] | None
+    """What is added to the next observation."""
+    seen: Float[Array, "..."]
+    """The next observation."""
+
+    def kept(self, state: Any, learned: Array, done: Array) -> dict[str, Any]:
+        """What a state has of it, if it was ``learned`` from, and how the state goes on."""
+        return {
+            "fresh": done,
+            "added": at_next(where(learned, self.added, state.added), done),
+            "rewards": where(learned, self.rewards, state.rewards),
+            "step": jnp.where(learned, next_until_last(state.step), state.step),
+        }
+
+
+def outcome(
+    agent: Settings, state: Any, taken: Array, reward: Array, next_observation: Array, done: Array
+) -> Outcome:
+    """What an action led to, scaled and normalised."""
+    scaled, rewards = scale(agent, state, reward, done)
+    added = of(state.added, taken, scaled, agent.previous_reward)
+    seen, _ = observe(agent, state, next_observation, added)
+    return Outcome(scaled, rewards, added, seen)
 
 
 def watched(agent: Settings, state: Any, taken: Array, reward: Array, done: Array) -> Any:

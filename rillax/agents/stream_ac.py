@@ -19,15 +19,13 @@ import jax.numpy as jnp
 import optax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from rillax import normalisation, spaces
+from rillax import normalisation
 from rillax.agents import senses
 from rillax.agents.policies import Factored, actions_of, as_input, clip_action, make_policy
 from rillax.agents.refusals import count_refused
 from rillax.networks import Architecture, Network, Stream, advance, learn, split, start
-from rillax.networks.sequences import where
 from rillax.updates import Intentional, IntentionalPolicy, ObGD, Rule, cut_traces
 from rillax.utils import ranges
-from rillax.utils.counts import next_until_last
 
 Metrics = dict[str, Float[Array, ""]]
 
@@ -66,7 +64,7 @@ class StreamACState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StreamAC:
+class StreamAC(senses.Inputs):
     """The settings of stream AC(lambda) (defaults: Table 3), and what it does."""
 
     learns_from: ClassVar[Literal["steps", "rollouts"]] = "steps"
@@ -89,20 +87,6 @@ class StreamAC:
     state_deviation: bool = False
     """Whether the deviation of a continuous action depends on the state: the network puts it out,
     through softplus. Otherwise it is a parameter of its own."""
-    previous_action: bool = False
-    """Append the last action to what the networks take in (one-hot if discrete)."""
-    previous_reward: bool = False
-    """Append the last reward, as it is scaled, to what the networks take in."""
-    normalise_previous: bool = True
-    """Normalise the last action and reward along with the observation."""
-    normalise_observations: bool = True
-    """Whether observations are normalised by running statistics."""
-    normalise_rewards: bool = True
-    """Whether rewards are scaled by the deviation of the discounted return."""
-    input_bound: float | None = 100.0
-    """Largest normalised observation or scaled reward; no limit if None."""
-    normalisation_window: int | None = None
-    """Normalise by about so many of the last samples; by all there were if not given."""
 
     def __post_init__(self) -> None:
         senses.check(self)
@@ -115,10 +99,9 @@ class StreamAC:
 
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> StreamACState:
         key, key_actor, key_critic = jax.random.split(key, 3)
-        shape = spaces.observation_shape(observation_space)
         outputs, log_deviation, bounds, action = actions_of(action_space, self.state_deviation)
-        added = senses.nothing(action_space, self.previous_action, self.previous_reward)
-        inputs = senses.input_shape(shape, added)
+        sensed = senses.at_start(self, observation_space, action_space)
+        inputs = sensed["observation"].shape
         actor = self.network.build(key_actor, inputs, outputs, self.actor_gain)
         critic = self.network.build(key_critic, inputs, 1, self.critic_gain)
         return StreamACState(
@@ -127,15 +110,10 @@ class StreamAC:
             critic=start(critic),
             actor_optimiser=self._actor().init(ActorParameters(split(actor)[0], log_deviation)),
             critic_optimiser=self._critic().init(split(critic)[0]),
-            fresh=jnp.bool_(False),
-            observation=jnp.zeros(inputs),
-            added=added,
+            **sensed,
             action=action,
             bounds=bounds,
-            observations=normalisation.start(inputs if self.normalise_previous else shape),
-            rewards=normalisation.start_reward_scale(),
             key=key,
-            step=jnp.int32(0),
         )
 
     def act(
@@ -182,9 +160,8 @@ class StreamAC:
         as in ``skip``, and the TD error in the metrics is NaN.
         """
         done = jnp.logical_or(terminated, truncated)
-        reward, rewards = senses.scale(self, state, reward, done)
-        added = senses.of(state.added, self._remembered(state), reward, self.previous_reward)
-        seen_next, _ = senses.observe(self, state, next_observation, added)
+        taken = self._remembered(state)
+        came = senses.outcome(self, state, taken, reward, next_observation, done)
         actor_learns, actor_frozen = split(state.actor.network)
         critic_learns, critic_frozen = split(state.critic.network)
         theta = ActorParameters(actor_learns, state.log_deviation)
@@ -193,9 +170,9 @@ class StreamAC:
             network = eqx.combine(params, critic_frozen)
             return network(state.observation, state.critic.previous, state.critic.memory)[0]
 
-        next_value = state.critic.network.peek(seen_next, state.critic.memory)[0]
+        next_value = state.critic.network.peek(came.seen, state.critic.memory)[0]
         v, grad_v = jax.value_and_grad(value)(critic_learns)
-        td_error = reward + self.discount * (1 - terminated) * next_value - v
+        td_error = came.reward + self.discount * (1 - terminated) * next_value - v
 
         def objective(theta: ActorParameters) -> tuple[Array, Array]:
             network = eqx.combine(theta.network, actor_frozen)
@@ -224,10 +201,7 @@ class StreamAC:
             critic=learn(state.critic, critic_update),
             actor_optimiser=actor_optimiser,
             critic_optimiser=critic_optimiser,
-            fresh=done,
-            added=senses.at_next(where(learned, added, state.added), done),
-            rewards=where(learned, rewards, state.rewards),
-            step=jnp.where(learned, next_until_last(state.step), state.step),
+            **came.kept(state, learned, done),
         )
         return state, metrics
 

@@ -22,7 +22,6 @@ from rillax.agents import senses
 from rillax.agents.exploration import epsilon_greedy, falling, softmax_choice, value_of
 from rillax.agents.refusals import count_refused
 from rillax.networks import Architecture, Network, Stream, advance, learn, pick, split, start
-from rillax.networks.sequences import where
 from rillax.updates import Intentional, Rule, cut_traces
 from rillax.utils import ranges
 from rillax.utils.counts import next_until_last
@@ -53,7 +52,7 @@ class StreamQState(NamedTuple):
 
 
 @dataclass(frozen=True)
-class StreamQ:
+class StreamQ(senses.Inputs):
     """The settings of stream Q(lambda), and what it does: ``act`` and ``learn``.
 
     The defaults are the published constants of intentional Q (Sharifnassab et al., 2026).
@@ -76,20 +75,6 @@ class StreamQ:
     """Frames over which epsilon falls, in a straight line."""
     temperature: float = 0.0
     """Draw actions from a softmax of their values over this (expected Sarsa); 0: the best one."""
-    previous_action: bool = False
-    """Append the last action to what the network takes in (one-hot)."""
-    previous_reward: bool = False
-    """Append the last reward, as it is scaled, to what the network takes in."""
-    normalise_previous: bool = True
-    """Normalise the last action and reward along with the observation."""
-    normalise_observations: bool = True
-    """Whether observations are normalised by running statistics."""
-    normalise_rewards: bool = True
-    """Whether rewards are scaled by the deviation of the discounted return."""
-    input_bound: float | None = 100.0
-    """Largest normalised observation or scaled reward; no limit if None."""
-    normalisation_window: int | None = None
-    """Normalise by about so many of the last samples; by all there were if not given."""
 
     def __post_init__(self) -> None:
         senses.check(self)
@@ -99,22 +84,16 @@ class StreamQ:
 
     def init(self, key: PRNGKeyArray, observation_space: Any, action_space: Any) -> StreamQState:
         key, key_q = jax.random.split(key)
-        shape = spaces.observation_shape(observation_space)
-        added = senses.nothing(action_space, self.previous_action, self.previous_reward)
-        inputs = senses.input_shape(shape, added)
+        sensed = senses.at_start(self, observation_space, action_space)
+        inputs = sensed["observation"].shape
         q = self.network.build(key_q, inputs, spaces.action_count(action_space))
         return StreamQState(
             q=start(q),
             optimiser=self._rule().init(split(q)[0]),
-            fresh=jnp.bool_(False),
-            observation=jnp.zeros(inputs),
-            added=added,
+            **sensed,
             action=jnp.int32(0),
             greedy=jnp.bool_(True),
-            observations=normalisation.start(inputs if self.normalise_previous else shape),
-            rewards=normalisation.start_reward_scale(),
             key=key,
-            step=jnp.int32(0),
         )
 
     def act(
@@ -155,9 +134,7 @@ class StreamQ:
         as in ``skip``, and the TD error in the metrics is NaN.
         """
         done = jnp.logical_or(terminated, truncated)
-        reward, rewards = senses.scale(self, state, reward, done)
-        added = senses.of(state.added, state.action, reward, self.previous_reward)
-        seen_next, _ = senses.observe(self, state, next_observation, added)
+        came = senses.outcome(self, state, state.action, reward, next_observation, done)
         learns, frozen = split(state.q.network)
 
         def value(params: Network) -> Array:
@@ -165,8 +142,8 @@ class StreamQ:
             return pick(network(state.observation, state.q.previous, state.q.memory), state.action)
 
         q, gradient = jax.value_and_grad(value)(learns)
-        q_next = value_of(state.q.network.peek(seen_next, state.q.memory), self.temperature)
-        td_error = reward + self.discount * (1 - terminated) * q_next - q
+        q_next = value_of(state.q.network.peek(came.seen, state.q.memory), self.temperature)
+        td_error = came.reward + self.discount * (1 - terminated) * q_next - q
         td_error = senses.sane(td_error, q, gradient)
         learned = jnp.isfinite(td_error)
         update, optimiser = self._rule().update(
@@ -181,10 +158,7 @@ class StreamQ:
         state = state._replace(
             q=learn(state.q, update),
             optimiser=optimiser,
-            fresh=done,
-            added=senses.at_next(where(learned, added, state.added), done),
-            rewards=where(learned, rewards, state.rewards),
-            step=jnp.where(learned, next_until_last(state.step), state.step),
+            **came.kept(state, learned, done),
         )
         return state, metrics
 

@@ -128,6 +128,26 @@ _SENSES = """
 """
 
 
+TAKE_IN = """    uint32_t key[2];
+    real seen[LEARNER_INPUTS];
+    if (!all_finite(LEARNER_OBSERVATIONS, observation))
+        return LEARNER_NOT_FINITE;
+    split(self->key, key);
+?added|    observe(self, observation, self->added, 1, seen);
+?!added|    observe(self, observation, 1, seen);
+    copy(LEARNER_INPUTS, self->observation, seen);
+"""
+"""The beginning of every ``learner_act``."""
+
+OUTCOME = """?scaled|    reward = scale_reward(self, reward, done, &scale);
+?!scaled|    reward = clip(reward, -LARGEST, LARGEST);
+?added|    last_step(self, reward, added);
+?added|    observe(self, next, added, 0, seen);
+?!added|    observe(self, next, 0, seen);
+"""
+"""What the last action led to, as the agent sees it, in every ``learner_learn``."""
+
+
 def senses_text(face: Interface) -> str:
     return fill(
         _SENSES,

@@ -36,6 +36,15 @@ static int epsilon_greedy(const learner *self, const uint32_t key[2], int32_t *a
 """
 
 
+NEXT_VALUES = """
+    /* delta = r + gamma max q(o', a') - q(o, a), where q(o', .) is a peek */
+    peek(&self->q.w.body, &self->q.memory, &self->q_pass, seen, &ahead);
+    dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias, ahead.$last,
+          values_next);
+"""
+"""In every ``learner_learn`` of an agent with action values."""
+
+
 def functions(agent: Any) -> str:
     return fill(_FUNCTIONS, constant=agent.epsilon_frames <= 0)
 

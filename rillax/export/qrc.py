@@ -4,7 +4,7 @@ from typing import Any
 
 from rillax.agents import QRC
 from rillax.export import exploration, normalisation
-from rillax.export.agents import AgentText, Interface, interface_of, senses_text
+from rillax.export.agents import OUTCOME, TAKE_IN, AgentText, Interface, interface_of, senses_text
 from rillax.export.layout import Field, integer, reals
 from rillax.export.network import Body, body_of, body_rows
 from rillax.export.rules import BOUND, STEP, TRACE, Row, refuse_clip
@@ -61,19 +61,15 @@ static void errors_row(const step *by, int n, real *restrict w, ${const}real *re
 }
 """
 
-_FUNCTIONS = """
+_FUNCTIONS = (
+    """
 /* ---- QRC(lambda): act and learn ---- */
 
 int learner_act(learner *self, const learner_real *observation)
 {
-    uint32_t key[2];
-    real seen[LEARNER_INPUTS];
-    if (!all_finite(LEARNER_OBSERVATIONS, observation))
-        return LEARNER_NOT_FINITE;
-    split(self->key, key);
-?added|    observe(self, observation, self->added, 1, seen);
-?!added|    observe(self, observation, 1, seen);
-    copy(LEARNER_INPUTS, self->observation, seen);
+"""
+    + TAKE_IN
+    + """\
     advance(&self->q.w.body, &self->q.memory, seen, self->fresh, &self->q_pass);
     advance(&self->h.w.body, &self->h.memory, seen, self->fresh, &self->h_pass);
     dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
@@ -117,16 +113,10 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
         dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
               self->q_pass.$last, self->values);
     }
-?scaled|    reward = scale_reward(self, reward, done, &scale);
-?!scaled|    reward = clip(reward, -LARGEST, LARGEST);
-?added|    last_step(self, reward, added);
-?added|    observe(self, next, added, 0, seen);
-?!added|    observe(self, next, 0, seen);
-
-    /* delta = r + gamma max q(o', a') - q(o, a), where q(o', .) is a peek */
-    peek(&self->q.w.body, &self->q.memory, &self->q_pass, seen, &ahead);
-    dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias, ahead.$last,
-          values_next);
+"""
+    + OUTCOME
+    + exploration.NEXT_VALUES
+    + """\
     const real discount = terminated ? 0 : DISCOUNT;
     const real q_next = bootstrap(values_next, g_next);
     const real q = self->values[self->action];
@@ -206,6 +196,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     return LEARNER_OK;
 }
 """
+)
 
 
 def qrc(agent: QRC, observation_space: Any, action_space: Any) -> AgentText:

@@ -5,7 +5,7 @@ from typing import Any
 from rillax.agents import StreamAC
 from rillax.agents.policies import LEAST_DEVIATION
 from rillax.export import normalisation
-from rillax.export.agents import AgentText, Interface, interface_of, senses_text
+from rillax.export.agents import OUTCOME, TAKE_IN, AgentText, Interface, interface_of, senses_text
 from rillax.export.kernels import GUMBEL, NORMAL
 from rillax.export.layout import Field, integer, reals
 from rillax.export.network import Body, body_of
@@ -83,7 +83,8 @@ static real policy_back(const learner *self, real weight, real *g)
 }
 """
 
-_FUNCTIONS = """
+_FUNCTIONS = (
+    """
 /* ---- stream AC(lambda): act and learn ---- */
 
 ?!discrete|enum { POLICY = 2 * LEARNER_ACTIONS }; /* of means, and of deviations */
@@ -94,14 +95,9 @@ _FUNCTIONS = """
 ?discrete|int learner_act(learner *self, const learner_real *observation)
 ?!discrete|int learner_act(learner *self, const learner_real *observation, learner_real *action)
 {
-    uint32_t key[2];
-    real seen[LEARNER_INPUTS];
-    if (!all_finite(LEARNER_OBSERVATIONS, observation))
-        return LEARNER_NOT_FINITE;
-    split(self->key, key);
-?added|    observe(self, observation, self->added, 1, seen);
-?!added|    observe(self, observation, 1, seen);
-    copy(LEARNER_INPUTS, self->observation, seen);
+"""
+    + TAKE_IN
+    + """\
     advance(&self->actor.w.body, &self->actor.memory, seen, self->fresh, &self->actor_pass);
     advance(&self->critic.w.body, &self->critic.memory, seen, self->fresh, &self->critic_pass);
     dense(OUTPUTS, FEATURES, self->actor.w.out_weight, self->actor.w.out_bias,
@@ -146,12 +142,9 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
         dense(OUTPUTS, FEATURES, self->actor.w.out_weight, self->actor.w.out_bias,
               self->actor_pass.$last, self->out);
     }
-?scaled|    reward = scale_reward(self, reward, done, &scale);
-?!scaled|    reward = clip(reward, -LARGEST, LARGEST);
-?added|    last_step(self, reward, added);
-?added|    observe(self, next, added, 0, seen);
-?!added|    observe(self, next, 0, seen);
-
+"""
+    + OUTCOME
+    + """
     /* delta = r + gamma v(o') - v(o), where v(o') is a peek: memory does not take o' in */
     peek(&self->critic.w.body, &self->critic.memory, &self->critic_pass, seen, &ahead);
     const real v = value(&self->critic.w, &self->critic_pass);
@@ -201,6 +194,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     return LEARNER_OK;
 }
 """
+)
 
 
 def stream_ac(agent: StreamAC, observation_space: Any, action_space: Any) -> AgentText:

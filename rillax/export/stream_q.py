@@ -4,26 +4,22 @@ from typing import Any
 
 from rillax.agents import StreamQ
 from rillax.export import exploration, normalisation
-from rillax.export.agents import AgentText, Interface, interface_of, senses_text
+from rillax.export.agents import OUTCOME, TAKE_IN, AgentText, Interface, interface_of, senses_text
 from rillax.export.layout import Field, integer, reals
 from rillax.export.network import body_of
 from rillax.export.rules import rule_text
 from rillax.export.stream import OnStream, updates
 from rillax.export.text import fill, number
 
-_FUNCTIONS = """
+_FUNCTIONS = (
+    """
 /* ---- stream Q(lambda): act and learn ---- */
 
 int learner_act(learner *self, const learner_real *observation)
 {
-    uint32_t key[2];
-    real seen[LEARNER_INPUTS];
-    if (!all_finite(LEARNER_OBSERVATIONS, observation))
-        return LEARNER_NOT_FINITE;
-    split(self->key, key);
-?added|    observe(self, observation, self->added, 1, seen);
-?!added|    observe(self, observation, 1, seen);
-    copy(LEARNER_INPUTS, self->observation, seen);
+"""
+    + TAKE_IN
+    + """\
     advance(&self->q.w.body, &self->q.memory, seen, self->fresh, &self->q_pass);
     dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
           self->q_pass.$last, self->values);
@@ -53,16 +49,10 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
         dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
               self->q_pass.$last, self->values);
     }
-?scaled|    reward = scale_reward(self, reward, done, &scale);
-?!scaled|    reward = clip(reward, -LARGEST, LARGEST);
-?added|    last_step(self, reward, added);
-?added|    observe(self, next, added, 0, seen);
-?!added|    observe(self, next, 0, seen);
-
-    /* delta = r + gamma max q(o', a') - q(o, a), where q(o', .) is a peek */
-    peek(&self->q.w.body, &self->q.memory, &self->q_pass, seen, &ahead);
-    dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias, ahead.$last,
-          values_next);
+"""
+    + OUTCOME
+    + exploration.NEXT_VALUES
+    + """\
     const real q = self->values[self->action], q_next = values_next[largest(values_next)];
     step by = {0};
     by.td_error = reward + (terminated ? 0 : DISCOUNT) * q_next - q;
@@ -102,6 +92,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     return LEARNER_OK;
 }
 """
+)
 
 
 def stream_q(agent: StreamQ, observation_space: Any, action_space: Any) -> AgentText:

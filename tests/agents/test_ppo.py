@@ -269,10 +269,10 @@ def through_time(agent, learns, frozen, rollout, cut):
     ("cell", "gradient", "length"),
     [
         ("rtu", "rtrl", 1),
-        ("rtu", "rtrl", 4),
+        pytest.param("rtu", "rtrl", 4, marks=pytest.mark.slow),
         pytest.param("rtu", "tbptt", 4, marks=pytest.mark.slow),
         pytest.param("rtu_nonlinear", "rtrl", 1, marks=pytest.mark.slow),
-        ("gru", "rtrl", 1),
+        pytest.param("gru", "rtrl", 1, marks=pytest.mark.slow),
         pytest.param("gru", "tbptt", 4, marks=pytest.mark.slow),
     ],
 )

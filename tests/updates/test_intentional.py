@@ -85,6 +85,7 @@ def test_no_step_moves_the_output_further_than_was_intended(gradients):
     assert largest_move(gradients, bounded=True) <= 1 + 1e-4
 
 
+@pytest.mark.slow
 def test_the_bound_is_idle_where_gradients_are_steady():
     rng = np.random.default_rng(0)
     gradients = 1 + 0.1 * rng.normal(size=(50, 20))
