@@ -200,24 +200,20 @@ def _middle(low: np.ndarray, high: np.ndarray) -> np.ndarray:
         return np.nan_to_num((low + high) / 2, nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def for_environment(space: Any, action: np.ndarray) -> Any:
-    """An action as agents give it, as the environment takes it."""
-    if is_discrete(space):
-        return action + first(space)
-    if is_box(space):
-        return action
-    split = len(factors(space).sizes)
-    return _rebuilt(space, iter(action[:split]), iter(action[split:]))
-
-
 def giver(space: Any) -> Callable[[Any], Any]:
-    """``for_environment`` for one space."""
+    """What makes of an action as agents give it one that the environment takes."""
     if is_discrete(space):
         start = first(space)
         return lambda action: np.asarray(action) + start
     if is_box(space):
         return np.asarray
-    return lambda action: for_environment(space, np.asarray(action))
+    split = len(factors(space).sizes)
+
+    def rebuild(action: Any) -> Any:
+        array = np.asarray(action)
+        return _rebuilt(space, iter(array[:split]), iter(array[split:]))
+
+    return rebuild
 
 
 def _rebuilt(space: Any, choices: Iterator[Any], numbers: Iterator[Any]) -> Any:

@@ -165,7 +165,6 @@ print(json.dumps([why_slow(), *([program.reason, numbers] for program, numbers i
 """
 
 
-@pytest.mark.slow
 def test_without_any_name_rillax_is_imported_and_trains(fast):
     command = [sys.executable, "-c", GONE, json.dumps(private.NAMES)]
     env = {k: v for k, v in os.environ.items() if k != "RILLAX_FAST"}

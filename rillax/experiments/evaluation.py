@@ -145,16 +145,17 @@ class _HostPlayer:
     def __init__(self, frozen: Frozen, env: Any, show: Show | None):
         self.frozen, self.env, self.show = frozen, env, show
         self._act, self._watch = jax.jit(frozen.act), jax.jit(frozen.watch)
+        self._read = inputs.reader(env.observation_space)
+        self._give = spaces.giver(env.action_space)
 
     def __call__(self, state: Any, seed: int) -> tuple[Any, float, int]:
         state, earned, length, over = self.frozen.begin(state), 0.0, 0, False
         observation, _ = self.env.reset(seed=seed)
-        seen = inputs.as_observation(observation, self.env.observation_space)
+        seen = self._read(observation)
         while not over:
             state, action = self._act(state, seen)
-            taken = spaces.for_environment(self.env.action_space, np.asarray(action))
-            observation, reward, terminated, truncated, _ = self.env.step(taken)
-            seen = inputs.as_observation(observation, self.env.observation_space)
+            observation, reward, terminated, truncated, _ = self.env.step(self._give(action))
+            seen = self._read(observation)
             over = bool(terminated or truncated)
             state = self._watch(state, np.float32(reward), seen, over)
             earned, length = earned + float(reward), length + 1

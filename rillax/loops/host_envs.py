@@ -84,6 +84,7 @@ class HostEnvironments:
         self.observation_space = self.envs[0].observation_space
         self._read = inputs.reader(self.observation_space)
         self.action_space = self.envs[0].action_space
+        self._give = spaces.giver(self.action_space)
         self.frame = 0
         """Frames of each seed so far, over all its environments."""
         count = len(self.envs)
@@ -116,7 +117,7 @@ class HostEnvironments:
         """Take one action in each environment, and reset those whose episode ended."""
         observations = self.outcomes.observations
         for i, env in enumerate(self.envs):
-            action = spaces.for_environment(self.action_space, actions[i])
+            action = self._give(actions[i])
             observation, reward, terminated, truncated, _ = env.step(action)
             self._rewards[i] = inputs.as_reward(reward)
             self._terminations[i] = inputs.as_flag("terminated", terminated)
