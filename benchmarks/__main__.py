@@ -98,7 +98,11 @@ def main() -> None:
             table.add_row(name, *(f"{ratio:.2f}" for ratio in row.values()))
         console.print(table)
     if "rules" in only:
-        found = {"intentional / ObGD": steps.rules(), "minGRU / RTU": steps.cells()}
+        found = {
+            "intentional / ObGD": steps.rules(),
+            "minGRU / RTU": steps.cells(),
+            "Rill": steps.rill(),
+        }
         results["rules"] = found
         table = Table("a step as a ratio to another", *found["minGRU / RTU"])
         for name, row in found.items():

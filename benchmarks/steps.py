@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.floor import like, touch
 from rillax import Learner, envs
-from rillax.agents import QRC, StreamAC, StreamQ
+from rillax.agents import QRC, Rill, StreamAC, StreamQ
 from rillax.cells import Correction, MinGRU
 from rillax.experiments.timing import microseconds_per_frame
 from rillax.loops.compiled import CompiledLoop
@@ -109,6 +109,15 @@ def rules() -> dict[str, float]:
         "stream_ac": (StreamAC(), StreamAC(actor=IntentionalPolicy(), critic=Intentional())),
     }
     return {name: _ratio(*pair) for name, pair in pairs.items()}
+
+
+def rill() -> dict[str, float]:
+    """A step of Rill, which has three networks, as a ratio to one of each agent that it is made of.
+
+    They have one network and two.
+    """
+    parts = {"stream_q": StreamQ(), "stream_ac": StreamAC()}
+    return {name: _ratio(part, Rill()) for name, part in parts.items()}
 
 
 def cells() -> dict[str, float]:

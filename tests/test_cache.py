@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-FLAGS = ["--length", "3", "--width", "4", "--hidden", "4", "--seeds", "1", "--frames", "50"]
+FLAGS = ["--agent", "qrc", "--length", "3", "--width", "4", "--hidden", "4", "--seeds", "1"]
+FLAGS += ["--frames", "50"]
 
 
 def train(out, cache):

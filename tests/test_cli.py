@@ -19,7 +19,8 @@ TINY = ["--length", "3", "--width", "8", "--hidden", "6"]
 
 
 def train(*flags):
-    return ["train", *TINY, *flags]
+    agent = () if "--agent" in flags else ("--agent", "qrc")
+    return ["train", *TINY, *agent, *flags]
 
 
 def test_train_writes_what_it_says(tmp_path, capsys, monkeypatch):
@@ -68,7 +69,7 @@ def test_train_writes_what_it_says(tmp_path, capsys, monkeypatch):
         (["--env", "MemoryChian"], ["unknown environment 'MemoryChian'", "MemoryChain"]),
         (
             ["--agent", "sarsa"],
-            ["unknown agent 'sarsa'", "choose from: qrc, stream_q, stream_ac, td, ppo"],
+            ["unknown agent 'sarsa'", "choose from: rill, qrc, stream_q, stream_ac, td, ppo"],
         ),
         (
             ["--cell", "rnn"],
@@ -88,7 +89,10 @@ def test_train_writes_what_it_says(tmp_path, capsys, monkeypatch):
         (["--discount", "high"], ["--discount: 'high' is not a number"]),
         (["--layers", "0"], ["layers must be at least 1, got 0"]),
         (["--q", "rmsprop"], ["unknown step-size rule 'rmsprop'", "sgd, obgd, adaptive_obgd"]),
-        (["--q", "adaptive_obgd"], ["AdaptiveObGD cannot be the rule q of qrc"]),
+        (
+            ["--agent", "qrc", "--q", "adaptive_obgd"],
+            ["AdaptiveObGD cannot be the rule q of qrc"],
+        ),
         (["--kappa", "2", "--clip-at", "update"], ["--kappa", "--clip-at update"]),
         (["--agent", "nowhere:Mine"], ["there is no module nowhere"]),
         (["--agent", "json:Mine"], ["there is no Mine in json"]),
@@ -100,7 +104,11 @@ def test_train_writes_what_it_says(tmp_path, capsys, monkeypatch):
         pytest.param(
             ["--env", "CartPole-v1", "--length", "8"], ["CartPole-v1", "length"], marks=needs_gymnax
         ),
-        pytest.param(["--env", "Pendulum-v1"], ["Discrete action space"], marks=needs_gymnax),
+        pytest.param(
+            ["--agent", "rill", "--env", "Pendulum-v1"],
+            ["Discrete action space"],
+            marks=needs_gymnax,
+        ),
         (["--agent", "ppo", "--frames", "2047"], ["shorter than one rollout of 2048"]),
         (["--agent", "ppo", "--minibatches", "5"], ["do not divide into 5 minibatches"]),
         (["--agent", "ppo", "--hidden", "300000"], ["needs", "available", "--rollout"]),
@@ -135,7 +143,9 @@ def test_lists(capsys):
     cli.main(["envs"])
     assert "MemoryChain" in capsys.readouterr().out.splitlines()
     cli.main(["agents"])
-    assert capsys.readouterr().out.startswith("qrc: QRC(lambda)")
+    listed = capsys.readouterr().out
+    assert listed.startswith("rill: Rill")
+    assert "\nqrc: QRC(lambda)" in listed
 
 
 def test_ctrl_c_keeps_what_was_learned(tmp_path):

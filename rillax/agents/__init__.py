@@ -8,6 +8,7 @@ from typing import Any
 
 from rillax.agents.ppo import PPO, PPOState, Sample
 from rillax.agents.qrc import QRC, QRCState
+from rillax.agents.rill import Rill, RillState
 from rillax.agents.stream_ac import StreamAC, StreamACState
 from rillax.agents.stream_q import StreamQ, StreamQState
 from rillax.agents.td import TD, TDState
@@ -21,6 +22,8 @@ __all__ = [
     "TD",
     "PPOState",
     "QRCState",
+    "Rill",
+    "RillState",
     "Sample",
     "StreamAC",
     "StreamACState",
@@ -32,7 +35,10 @@ __all__ = [
     "title",
 ]
 
-AGENTS: dict[str, type[QRC] | type[StreamQ] | type[StreamAC] | type[TD] | type[PPO]] = {
+AGENTS: dict[
+    str, type[Rill] | type[QRC] | type[StreamQ] | type[StreamAC] | type[TD] | type[PPO]
+] = {
+    "rill": Rill,
     "qrc": QRC,
     "stream_q": StreamQ,
     "stream_ac": StreamAC,
@@ -47,7 +53,7 @@ def one_kernel(agent: Any) -> bool:
     A compiler that is asked for too much may abort, so code of a user's is compiled in the ordinary
     way.
     """
-    return type(agent) in (QRC, StreamQ, StreamAC, TD) and settings.all_ours(agent)
+    return type(agent) in (Rill, QRC, StreamQ, StreamAC, TD) and settings.all_ours(agent)
 
 
 def name_of(agent: Any) -> str:

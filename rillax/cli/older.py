@@ -9,14 +9,22 @@ qrc --clip-at update --clip C       --q-clip C --h-clip C (C is 1.0 if not given
 stream_ac
     --adaptive                      --actor adaptive_obgd --critic adaptive_obgd
     --no-adaptive                   nothing, it is the default
+
+A line that names no agent and has flags of QRC's in their old spelling means QRC, as it did then.
 """
 
-from rillax.cli.arguments import take
+from rillax.cli.arguments import peek, take
 from rillax.utils.names import choose
 
 RENAMED = {"--hidden": "--units"}
 CLIPPED = {"none": (), "update": ("--q-clip", "--h-clip"), "gradient": ("--clip-gradients",)}
+OF_QRC = ("--clip-at", "--clip", "--kappa")
 ADAPTIVE = ["--actor", "adaptive_obgd", "--critic", "adaptive_obgd"]
+
+
+def means_qrc(argv: list[str]) -> bool:
+    """Whether arguments that name no agent are of the time when QRC was meant."""
+    return any(peek(argv, flag) is not None for flag in OF_QRC)
 
 
 def translate(argv: list[str], agent: str) -> list[str]:
@@ -35,9 +43,10 @@ def translate(argv: list[str], agent: str) -> list[str]:
 
 
 def _translate_qrc(argv: list[str]) -> list[str]:
-    where, argv = take(argv, "--clip-at")
-    norm, argv = take(argv, "--clip")
-    kappa, argv = take(argv, "--kappa")
+    found = {}
+    for flag in OF_QRC:
+        found[flag], argv = take(argv, flag)
+    where, norm, kappa = found.values()
     choose("clip_at", where or "none", CLIPPED)
     for flag in CLIPPED[where or "none"]:
         argv = [*argv, flag, norm or "1.0"]

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+import gymnasium
 import tyro
 
+from rillax import envs, spaces
 from rillax.agents import AGENTS
 from rillax.cli import flags, kinds, older, terminal
 from rillax.cli.arguments import peek, split
@@ -31,7 +33,8 @@ from rillax.utils import machine, settings
 from rillax.utils.settings import Leaf
 
 PROG = "rillax train"
-AGENT = "qrc"
+DISCRETE, OTHER = "rill", "stream_ac"
+"""The agent where none is named: for discrete actions, and for all others."""
 HEADINGS = ("run", "agent", "network", "cell")
 
 
@@ -170,7 +173,7 @@ def _begin_with(argv: list[str]) -> tuple[Run, Options, list[str]]:
     """What flags are changes to: the run in --config, or the agent's defaults; and the flags."""
     path, chosen = peek(argv, "--config"), peek(argv, "--agent")
     if path is None:
-        name = chosen or AGENT
+        name = chosen or _usual_agent(argv)
         argv = older.translate(argv, name)
         return Run(_default_agent(name, argv)), Options(), argv
     run, options = read_run(Path(path), "--trust" in argv)
@@ -223,6 +226,23 @@ def _extended(run: Run, frames: int) -> Run:
 
 def _is_schedule(setting: str) -> bool:
     return setting.endswith("_frames")
+
+
+def _usual_agent(argv: list[str]) -> str:
+    """The agent for an environment if none is named."""
+    if older.means_qrc(argv):
+        return "qrc"
+    env = peek(argv, "--env") or Run.env
+    if env in envs.MUJOCO:  # which need not be made to know
+        return OTHER
+    try:
+        made = envs.make(env)
+    except Exception:
+        return DISCRETE  # whatever is wrong with it, or it needs, is said when the run begins
+    actions = envs.spaces_of(made)[1]
+    if isinstance(made, gymnasium.Env):
+        made.close()
+    return DISCRETE if spaces.is_discrete(actions) else OTHER
 
 
 def _default_agent(name: str, argv: list[str]) -> Any:

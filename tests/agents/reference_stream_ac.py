@@ -53,6 +53,11 @@ class ReferenceStreamAC:
         self.critic.commit(self.o)
         return self.actor.output(self.actor.h)
 
+    def probability(self, a):
+        """Of a discrete action."""
+        out = np.exp(self.actor.output(self.actor.h))
+        return out[a] / out.sum()
+
     def policy_derivatives(self, a, sign):
         """d [log pi(a) + tau sign H] with respect to the outputs, and to log_std."""
         out = self.actor.output(self.actor.h)
@@ -66,7 +71,8 @@ class ReferenceStreamAC:
         entropy = -(p * np.log(p)).sum()
         return np.eye(p.size)[a] - p + self.tau * sign * (-p * (np.log(p) + entropy)), None
 
-    def learn(self, a, r, o2, terminated, truncated):
+    def learn(self, a, r, o2, terminated, truncated, ratio=lambda p: 1.0):
+        """``ratio`` is what a step counts for, given the actor's probability of the action."""
         self.ret = self.gamma * self.ret + r
         self.ret_stats.add(np.float64(self.ret))
         r = r / self.ret_stats.std()
@@ -83,8 +89,9 @@ class ReferenceStreamAC:
         if self.continuous:
             gpi["log_std"] = dlog
         done = terminated or truncated
-        self.opt_pi.step(gpi, delta, done)
-        self.opt_v.step(gv, delta, done)
+        counts = 1.0 if self.continuous else ratio(self.probability(a))
+        self.opt_pi.step(gpi, counts * delta, done)
+        self.opt_v.step(gv, counts * delta, done)
         self.actor.p = {k: self.theta[k] for k in NAMES}
         if done:
             self.ret = 0.0

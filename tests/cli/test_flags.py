@@ -34,8 +34,14 @@ BEFORE = """
 """.strip().splitlines()  # noqa: E501
 
 
+def parsed(line):
+    """A line as it is written, of QRC if it names no agent."""
+    argv = shlex.split(line)
+    return parse(argv if "--agent" in argv else ["--agent", "qrc", *argv])
+
+
 def run_of(line):
-    return parse(shlex.split(line)).run
+    return parsed(line).run
 
 
 def agent_of(line):
@@ -61,7 +67,22 @@ def test_every_documented_line_parses(argv):
     assert run.env == given.get("--env", "MemoryChain")
     assert run.frames == int(given.get("--frames", 100_000))
     assert out == Path(given.get("--out", "runs/latest"))
-    assert type(run.agent) is AGENTS[given.get("--agent", "qrc")]
+    usual = "qrc" if "--clip-at" in argv else "rill"
+    assert type(run.agent) is AGENTS[given.get("--agent", usual)]
+
+
+@pytest.mark.parametrize(
+    ("line", "agent"),
+    [
+        ("--env RepeatFirstEasy", "rill"),
+        ("--env CartPole-v1", "rill"),
+        ("--env HalfCheetah-P", "stream_ac"),
+        ("--env Pendulum-v1", "stream_ac"),
+        ("--kappa 2", "qrc"),
+    ],
+)
+def test_the_agent_where_none_is_named(line, agent):
+    assert type(parse(shlex.split(line)).run.agent) is AGENTS[agent]
 
 
 def test_there_are_documented_lines():
@@ -78,12 +99,10 @@ def test_every_documented_line_of_reproduce_parses(argv):
 
 
 def test_flags_reach_the_settings_they_name():
-    command = parse(
-        shlex.split(
-            "--env CountRecallEasy --sparsity 0 --r-min 0.995 --no-gain --cell-step 0.003 --seed 4 "
-            "--q-step-size 0.01 --epsilon-frames 7 --on-bad-input skip --tensorboard --wandb mine "
-            "--checkpoint-seconds 5 --overwrite --out x --features tanh --reader-sparsity 0.5"
-        )
+    command = parsed(
+        "--env CountRecallEasy --sparsity 0 --r-min 0.995 --no-gain --cell-step 0.003 --seed 4 "
+        "--q-step-size 0.01 --epsilon-frames 7 --on-bad-input skip --tensorboard --wandb mine "
+        "--checkpoint-seconds 5 --overwrite --out x --features tanh --reader-sparsity 0.5"
     )
     run, options, out, resume, overwrite = command
     agent, network, cell = run.agent, run.agent.network, run.agent.network.layers[0]
@@ -130,7 +149,7 @@ def test_whole_numbers_may_be_written_in_several_ways(number):
     ],
 )
 def test_older_spellings_mean_what_they_meant(older, today):
-    assert parse(shlex.split(older)) == parse(shlex.split(today))
+    assert parsed(older) == parsed(today)
 
 
 def test_older_spellings_keep_the_other_numbers():
@@ -199,7 +218,7 @@ def test_help_shows_the_flags_of_what_was_chosen(capsys):
             cli.main(["train", *shlex.split(line), "--help"])
         return capsys.readouterr().out
 
-    qrc, other = helped(""), helped("--agent stream_ac --cell gru --actor adaptive_obgd")
+    qrc, other = helped("--agent qrc"), helped("--agent stream_ac --cell gru --actor adaptive_obgd")
     for flag in ("--r-min", "--h-step-size", "--epsilon-frames", "--env-arg", "--staleness"):
         assert flag in qrc
     assert "--actor-beta" in other
@@ -306,6 +325,7 @@ def test_own_parts(parts, capsys):
 
 def test_a_run_with_own_parts_needs_trust_to_resume(parts, tmp_path, capsys):
     flags = ["--cell", f"{parts}:Cell", "--q", f"{parts}:Slow", "--encoder", f"{parts}:encoder"]
+    flags += ["--agent", "qrc"]
     run, options, *_ = parse(flags)
     write_config(run, tmp_path, options)
     del sys.modules[parts]  # as in another process

@@ -119,7 +119,8 @@ def test_what_cannot_be_trained_is_named(tmp_path):
 
 
 def test_a_config_is_changed_by_flags(tmp_path, capsys):
-    flags = ["--length", "3", "--width", "8", "--units", "6", "--discount", "0.9", "--seeds", "2"]
+    flags = ["--agent", "qrc", "--length", "3", "--width", "8", "--units", "6", "--seeds", "2"]
+    flags += ["--discount", "0.9"]
     written = parse([*flags, "--frames", "1e3", "--checkpoint-seconds", "5"])
     from rillax.experiments.training import write_config
 

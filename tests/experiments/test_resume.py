@@ -56,7 +56,8 @@ def test_sigkill_and_resume_give_the_same_bits(kind, tmp_path):
 
 def test_a_damaged_checkpoint_is_refused_and_left_alone(tmp_path, capsys):
     out = tmp_path / "x"
-    flags = ["--length", "3", "--width", "8", "--hidden", "8", "--seeds", "2", "--frames", "400"]
+    flags = ["--agent", "qrc", "--length", "3", "--width", "8", "--hidden", "8", "--seeds", "2"]
+    flags += ["--frames", "400"]
     cli.main(["train", *flags, "--out", str(out)])
     summary = (out / "summary.json").read_text()
     cli.main(["train", "--resume", str(out)])  # nothing is left to do, and nothing changes
@@ -85,7 +86,8 @@ def test_resume_needs_a_run(tmp_path, capsys):
 
 def test_a_run_that_diverges_stops_and_says_where(tmp_path, capsys):
     out = tmp_path / "x"
-    flags = ["--length", "3", "--width", "8", "--hidden", "8", "--q-step-size", "1e6"]
+    flags = ["--agent", "qrc", "--length", "3", "--width", "8", "--hidden", "8"]
+    flags += ["--q-step-size", "1e6"]
     with pytest.raises(SystemExit, match="3"):
         cli.main(["train", *flags, "--seeds", "2", "--frames", "100000000", "--out", str(out)])
     error = capsys.readouterr().err

@@ -39,7 +39,7 @@ def test_in_python(make, words):
     [
         (["--discount", "2"], "discount must be in [0, 1], got 2.0"),
         (["--epsilon-start", "5"], "epsilon_start must be in [0, 1], got 5.0"),
-        (["--q-step-size", "-1"], "step_size must be at least 0, got -1.0"),
+        (["--agent", "qrc", "--q-step-size", "-1"], "step_size must be at least 0, got -1.0"),
         (["--agent", "stream_ac", "--actor-kappa", "-3"], "kappa must be more than 0, got -3.0"),
     ],
 )

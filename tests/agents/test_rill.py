@@ -1,0 +1,168 @@
+"""Rill against the second implementations of its two learners, and who acts."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from rillax.agents import Rill, referee
+from rillax.agents.rill import ACTOR_ACTS, Q_ACTS
+from rillax.cells import RTU
+from rillax.envs import spaces
+from rillax.networks import Architecture
+from rillax.updates import Intentional, IntentionalPolicy, ObGD
+from tests.agents.reference import leaves
+from tests.agents.reference_stream_ac import ReferenceObGD, ReferenceStreamAC
+from tests.agents.reference_stream_q import ReferenceStreamQ
+from tests.updates.reference_intentional import ReferenceIntentional
+
+BOX = spaces.Box(-1.0, 1.0, (3,))
+SMALL = Architecture(cell=RTU(5), width=6, sparsity=0.5)
+GAMMA, LAMBDA, EPSILON, BOUT = 0.9, 0.7, 0.5, 7
+AGENT = Rill(
+    network=SMALL,
+    discount=GAMMA,
+    trace_decay=LAMBDA,
+    entropy=0.3,
+    actor=ObGD(kappa=3.0),
+    epsilon_start=EPSILON,
+    epsilon_end=EPSILON,
+    longest_bout=BOUT,
+    previous_action=False,
+    previous_reward=False,
+)
+
+
+def begin(agent=AGENT, actions=4):
+    make = jax.jit(lambda key: agent.init(key, BOX, spaces.Discrete(actions)))
+    return make(jax.random.key(3))
+
+
+def test_both_learners_equal_independent_implementations(x64):
+    state, decay = begin(), GAMMA * LAMBDA
+    q = ReferenceStreamQ(
+        leaves(state.q.network), (3,), GAMMA, lambda p: ReferenceIntentional(p, 0.25, decay)
+    )
+    rules = (
+        lambda p: ReferenceObGD(p, 1.0, 3.0, decay),
+        lambda p: ReferenceObGD(p, 1.0, 2.0, decay),
+    )
+    nets = leaves(state.actor.network), leaves(state.critic.network)
+    ac = ReferenceStreamAC(*nets, (3,), None, gamma=GAMMA, tau=0.3, make_rules=rules)
+    rng = np.random.default_rng(0)
+    act, learn = jax.jit(AGENT.act), jax.jit(AGENT.learn)
+    observation, seen, ratios = rng.normal(size=3), [], []
+    for _ in range(60):
+        state, action = act(state, observation)
+        acts, action = int(state.acts), int(action)
+        values = q.observe(observation)
+        ac.observe(observation)
+        reward, final = rng.normal(), rng.normal(size=3)
+        ended = rng.random(2) < (0.1, 0.1)
+        chance = EPSILON / 4 + (1 - EPSILON) * (action == values.argmax())
+
+        def ratio(p, acts=acts, chance=chance):
+            ratios.append(1.0 if acts == ACTOR_ACTS else min(1.0, p / chance))
+            return ratios[-1]
+
+        state, metrics = learn(state, reward, final, *ended)
+        td_error = q.learn(action, reward, final, *ended)
+        ac.learn(action, reward, final, *ended, ratio)
+        np.testing.assert_allclose(metrics["td_error"], td_error, rtol=1e-8)
+        ac.critic.p = ac.opt_v.p
+        for ours, theirs in ((state.q, q.q), (state.actor, ac.actor), (state.critic, ac.critic)):
+            for name, leaf in leaves(ours.network).items():
+                np.testing.assert_allclose(leaf, theirs.p[name], 1e-8, 1e-11, err_msg=name)
+        seen.append((acts, action == values.argmax(), *ended))
+        observation = rng.normal(size=3) if ended.any() else final
+    shares = np.mean(seen, axis=0)
+    assert np.all((shares > 0.04) & (shares < 0.96)), shares  # of all there is to see, some
+    assert 5 < np.sum(np.array(ratios) < 1) < 55
+
+
+def test_a_bout_ends_with_the_episode_or_after_its_longest():
+    state, act, learn = begin(), jax.jit(AGENT.act), jax.jit(AGENT.learn)
+    counts = []
+    for step in range(2 * BOUT + 3):
+        state, _ = act(state, jnp.ones(3))
+        state, _ = learn(state, 1.0, jnp.ones(3), step == 2, False)
+        counts.append((int(state.bout), round(float(jnp.sum(state.earnings.bouts)), 2)))
+    assert [bout for bout, _ in counts[:4]] == [1, 2, 0, 1]
+    assert counts[2 + BOUT][0] == counts[2 + 2 * BOUT][0] == 0
+    assert counts[-1][1] == pytest.approx(1 + 0.98 + 0.98**2, abs=0.01)
+
+
+def test_whoever_earned_more_plays_where_nothing_is_explored():
+    state = begin()
+    for who in (Q_ACTS, ACTOR_ACTS):
+        mean = jnp.array([1.0, 0.0]) if who == Q_ACTS else jnp.array([0.0, 1.0])
+        best = state._replace(earnings=state.earnings._replace(mean=mean))
+        after, action = AGENT.act(best, jnp.ones(3), explore=False)
+        stream = after.q if who == Q_ACTS else after.actor
+        out = stream.network(after.observation, stream.previous, stream.memory)
+        assert action == jnp.argmax(out)
+
+
+def test_a_step_that_would_not_be_finite_is_refused_by_all_of_it():
+    agent = Rill(network=SMALL, normalise_rewards=False, input_bound=None)
+    state, act, learn = begin(agent), jax.jit(agent.act), jax.jit(agent.learn)
+    for reward in (1.0, np.inf, 1.0):
+        state, _ = act(state, jnp.ones(3))
+        before = state
+        state, metrics = learn(state, reward, jnp.ones(3), False, False)
+        same = jax.tree.map(
+            lambda a, b: bool(jnp.all(a == b)), before.actor.network, state.actor.network
+        )
+        assert all(jax.tree.leaves(same)) == (not np.isfinite(reward))
+        assert bool(jnp.isfinite(metrics["td_error"])) == bool(np.isfinite(reward))
+    for leaf in jax.tree.leaves(state._replace(key=0)):
+        assert jnp.all(jnp.isfinite(leaf))
+
+
+def test_each_rule_is_for_values_or_for_policies():
+    with pytest.raises(ValueError, match="intentional_policy is for policies"):
+        Rill(actor=Intentional())
+    for name in ("q", "critic"):
+        with pytest.raises(ValueError, match="intentional is for values"):
+            Rill(**{name: IntentionalPolicy()})
+
+
+# ---- the referee
+
+
+def test_earnings_are_weighted_means_of_what_was_earned(x64):
+    window, rng = 8, np.random.default_rng(1)
+    who, earned = rng.integers(0, 2, 40), rng.normal(size=40)
+    earnings = referee.no_earnings(2)
+    for w, e in zip(who, earned, strict=True):
+        earnings = referee.count(earnings, w, jnp.asarray(e), window)
+    weights = (1 - 1 / window) ** np.arange(40)[::-1]
+    for policy in range(2):
+        mine = who == policy
+        mean = np.average(earned[mine], weights=weights[mine])
+        spread = np.average((earned[mine] - mean) ** 2, weights=weights[mine])
+        ours = [x[policy] for x in earnings]
+        np.testing.assert_allclose(ours, [weights[mine].sum(), mean, spread], rtol=1e-12)
+
+
+def play(means, bouts, spread=1.0, window=50):
+    """How often each of two policies with these mean earnings is chosen, late in a long game."""
+
+    def step(carry, key):
+        earnings, who = carry
+        key_earned, key_choice = jax.random.split(key)
+        earned = jnp.asarray(means)[who] + spread * jax.random.normal(key_earned)
+        earnings = referee.count(earnings, who, earned, window)
+        return (earnings, referee.choose(key_choice, earnings)), who
+
+    start = referee.no_earnings(2), jnp.int32(0)
+    _, who = jax.lax.scan(step, start, jax.random.split(jax.random.key(0), bouts))
+    return np.bincount(who[bouts // 2 :], minlength=2) / (bouts - bouts // 2)
+
+
+def test_the_referee_lets_the_better_act_and_asks_the_other_again():
+    equal, behind, far = play((0.0, 0.0), 4000), play((0.0, -2.0), 4000), play((0.0, -20.0), 4000)
+    assert 0.3 < equal[0] < 0.7
+    assert 0.85 < behind[0] < 0.999
+    assert 0.98 < far[0] < 1.0
+    assert play((-2.0, 0.0), 4000)[1] > 0.85
