@@ -94,9 +94,9 @@ class Rill(senses.Inputs):
     """lambda."""
     q: Rule = Intentional(eta=0.25)
     """The step-size rule of the values of actions."""
-    actor: Rule = ObGD(kappa=1.0)
+    actor: Rule = ObGD(kappa=0.3)
     """The step-size rule of the actor."""
-    critic: Rule = ObGD(kappa=2.0)
+    critic: Rule = ObGD(kappa=1.0)
     """The step-size rule of the critic."""
     entropy: float = 0.095
     """tau, the weight of the policy's entropy."""

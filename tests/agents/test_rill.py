@@ -25,12 +25,15 @@ AGENT = Rill(
     trace_decay=LAMBDA,
     entropy=0.3,
     actor=ObGD(kappa=3.0),
+    critic=ObGD(kappa=2.0),
     epsilon_start=EPSILON,
     epsilon_end=EPSILON,
     longest_bout=BOUT,
     previous_action=False,
     previous_reward=False,
+    input_bound=None,
 )
+ACT, LEARN = jax.jit(AGENT.act), jax.jit(AGENT.learn)
 
 
 def begin(agent=AGENT, actions=4):
@@ -50,10 +53,9 @@ def test_both_learners_equal_independent_implementations(x64):
     nets = leaves(state.actor.network), leaves(state.critic.network)
     ac = ReferenceStreamAC(*nets, (3,), None, gamma=GAMMA, tau=0.3, make_rules=rules)
     rng = np.random.default_rng(0)
-    act, learn = jax.jit(AGENT.act), jax.jit(AGENT.learn)
     observation, seen, ratios = rng.normal(size=3), [], []
     for _ in range(60):
-        state, action = act(state, observation)
+        state, action = ACT(state, observation)
         acts, action = int(state.acts), int(action)
         values = q.observe(observation)
         ac.observe(observation)
@@ -65,7 +67,7 @@ def test_both_learners_equal_independent_implementations(x64):
             ratios.append(1.0 if acts == ACTOR_ACTS else min(1.0, p / chance))
             return ratios[-1]
 
-        state, metrics = learn(state, reward, final, *ended)
+        state, metrics = LEARN(state, reward, final, *ended)
         td_error = q.learn(action, reward, final, *ended)
         ac.learn(action, reward, final, *ended, ratio)
         np.testing.assert_allclose(metrics["td_error"], td_error, rtol=1e-8)
@@ -80,12 +82,11 @@ def test_both_learners_equal_independent_implementations(x64):
     assert 5 < np.sum(np.array(ratios) < 1) < 55
 
 
-def test_a_bout_ends_with_the_episode_or_after_its_longest():
-    state, act, learn = begin(), jax.jit(AGENT.act), jax.jit(AGENT.learn)
-    counts = []
+def test_a_bout_ends_with_the_episode_or_after_its_longest(x64):
+    state, counts = begin(), []
     for step in range(2 * BOUT + 3):
-        state, _ = act(state, jnp.ones(3))
-        state, _ = learn(state, 1.0, jnp.ones(3), step == 2, False)
+        state, _ = ACT(state, np.ones(3))
+        state, _ = LEARN(state, 1.0, np.ones(3), np.bool_(step == 2), np.bool_(False))
         counts.append((int(state.bout), round(float(jnp.sum(state.earnings.bouts)), 2)))
     assert [bout for bout, _ in counts[:4]] == [1, 2, 0, 1]
     assert counts[2 + BOUT][0] == counts[2 + 2 * BOUT][0] == 0
@@ -103,17 +104,15 @@ def test_whoever_earned_more_plays_where_nothing_is_explored():
         assert action == jnp.argmax(out)
 
 
-def test_a_step_that_would_not_be_finite_is_refused_by_all_of_it():
-    agent = Rill(network=SMALL, normalise_rewards=False, input_bound=None)
-    state, act, learn = begin(agent), jax.jit(agent.act), jax.jit(agent.learn)
-    for reward in (1.0, np.inf, 1.0):
-        state, _ = act(state, jnp.ones(3))
-        before = state
-        state, metrics = learn(state, reward, jnp.ones(3), False, False)
-        same = jax.tree.map(
-            lambda a, b: bool(jnp.all(a == b)), before.actor.network, state.actor.network
-        )
-        assert all(jax.tree.leaves(same)) == (not np.isfinite(reward))
+def test_a_step_that_would_not_be_finite_is_refused_by_all_of_it(x64):
+    state = begin()
+    for reward in (1.0, np.nan, 1.0):
+        state, _ = ACT(state, np.ones(3))
+        before = jax.tree.leaves((state.q.network, state.actor.network, state.critic.network))
+        state, metrics = LEARN(state, reward, np.ones(3), np.bool_(False), np.bool_(False))
+        after = jax.tree.leaves((state.q.network, state.actor.network, state.critic.network))
+        same = all(bool(jnp.all(a == b)) for a, b in zip(before, after, strict=True))
+        assert same == (not np.isfinite(reward))
         assert bool(jnp.isfinite(metrics["td_error"])) == bool(np.isfinite(reward))
     for leaf in jax.tree.leaves(state._replace(key=0)):
         assert jnp.all(jnp.isfinite(leaf))
