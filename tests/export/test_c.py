@@ -81,7 +81,7 @@ def test_bad_input_changes_no_learner(compiler, name, tmp_path):
 def test_the_example_learns_on_a_cortex_m4_with_256_kb(tmp_path):
     example = tmp_path / "c"
     shutil.copytree(Path(__file__).parents[2] / "examples" / "c", example)
-    command = ["make", "-C", example, "cortex-m4", "FRAMES=20000"]
+    command = ["make", "--no-print-directory", "-C", example, "cortex-m4", "FRAMES=20000"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[:3000]
     assert "warning" not in done.stderr
