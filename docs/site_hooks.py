@@ -19,6 +19,7 @@ LINK = re.compile(r"(\]\()([^)#\s]+)")
 FIRST = "index.md"
 COPIED = (
     "results/**/*.png",
+    "results/**/*.jsonl",
     "results/README.md",
     "examples/**/*.py",
     "examples/**/README.md",

@@ -27,7 +27,7 @@ def on_a_terminal(argv, columns=80):
 
 
 def test_the_progress_line_fits_and_keeps_bar_and_return(tmp_path):
-    flags = "--length 2 --frames 3000 --seeds 2 --units 4 --encoder-widths 8"
+    flags = "--agent qrc --length 2 --frames 3000 --seeds 2 --units 4 --encoder-widths 8"
     lines = on_a_terminal(["train", *flags.split(), "--out", str(tmp_path / "run")])
     assert any("qrc (rtu-rtrl) on MemoryChain, length 2, 3,000 frames, 2 seeds" in x for x in lines)
     bars = [line for line in lines if "━" in line]
