@@ -95,7 +95,14 @@ def test_the_peek_sees_the_action_just_taken(x64):
     assert len(errors) == 3
 
 
-@pytest.mark.parametrize("agent", [pytest.param(QRC, marks=pytest.mark.slow), StreamAC, PPO])
+@pytest.mark.parametrize(
+    "agent",
+    [
+        pytest.param(QRC, marks=pytest.mark.slow),
+        StreamAC,
+        pytest.param(PPO, marks=pytest.mark.slow),
+    ],
+)
 def test_it_works_in_jax_beside_gymnasium_and_in_a_learner(agent):
     small = {"rollout": 8, "minibatches": 2, "epochs": 1} if agent is PPO else {}
     agent = agent(network=SMALL, previous_action=True, previous_reward=True, **small)

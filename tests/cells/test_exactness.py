@@ -128,7 +128,10 @@ def by_one_step(cell, xs, length, reset_at, key):
     return jax.grad(read, argnums=(0, 1))(cell, xs[length - 1])
 
 
-@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.slow if "without gain" in n else ()) for n in CELLS],
+)
 @settings(max_examples=30)
 @given(size=sizes, length=lengths, reset=st.floats(0, 1), seed=seeds)
 def test_rtrl_is_bptt_over_the_episode(name, size, length, reset, seed):

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from rillax.agents import PPO, QRC, StreamAC, StreamQ
+from rillax.agents import PPO, QRC, Rill, StreamAC, StreamQ
 from rillax.agents.frozen import Frozen
 from rillax.cells import RTU
 from rillax.cli.main import main
@@ -70,7 +70,9 @@ def test_a_trained_run_is_played_by_the_command(tmp_path, capsys):
     assert "has no pictures" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("agent", [QRC, StreamQ, StreamAC, PPO])
+@pytest.mark.parametrize(
+    "agent", [QRC, pytest.param(StreamQ, marks=pytest.mark.slow), Rill, StreamAC, PPO]
+)
 def test_nothing_is_learned(agent):
     small = {"rollout": 8, "minibatches": 2, "environments": 2} if agent is PPO else {}
     agent = agent(network=SMALL, previous_action=True, previous_reward=True, **small)

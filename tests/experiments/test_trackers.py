@@ -11,7 +11,8 @@ from rillax.cli import main as cli
 from rillax.experiments import trackers
 from rillax.experiments.results import iqm
 
-TINY = ["--length", "3", "--width", "8", "--hidden", "6", "--frames", "400", "--seeds", "2"]
+TINY = ["--agent", "qrc", "--length", "3", "--width", "8", "--hidden", "6", "--frames", "400"]
+TINY += ["--seeds", "2"]
 
 
 def events(directory):
@@ -57,6 +58,7 @@ def log_records(data, block=32768):
             whole = b""
 
 
+@pytest.mark.slow
 def test_weights_and_biases_offline(tmp_path, monkeypatch):
     wandb = pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")

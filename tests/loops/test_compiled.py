@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rillax.agents import PPO, QRC, StreamAC, StreamQ
+from rillax.agents import PPO, QRC, Rill, StreamAC, StreamQ
 from rillax.cells import RTU, MinGRU
 from rillax.envs import MemoryChain, make
 from rillax.loops import begin, run
@@ -45,7 +45,10 @@ INTENTIONAL = IntentionalPolicy(), Intentional()
     "agent",
     [
         AGENT,
-        StreamQ(network=Architecture(cell=MinGRU(6), width=8)),
+        pytest.param(
+            StreamQ(network=Architecture(cell=MinGRU(6), width=8)), marks=pytest.mark.slow
+        ),
+        Rill(network=Architecture(cell=RTU(6), width=8)),
         StreamAC(Architecture(cell=RTU(6), width=8), actor=INTENTIONAL[0], critic=INTENTIONAL[1]),
     ],
     ids=lambda agent: type(agent).__name__,
@@ -93,6 +96,7 @@ def test_a_seed_in_company_gives_what_it_gives_alone_in_single_precision():
             np.testing.assert_allclose(a[i], b[0], rtol=1e-4, atol=1e-4 * np.abs(b[0]).max())
 
 
+@pytest.mark.slow
 def test_seeds_differ():
     state, _ = run(AGENT, ENV, start(keys(5, 6)), 10)
     weights = state.agent.q.network.layers[0].B_real
