@@ -3,7 +3,7 @@
 Values of actions, learned by Q(lambda) with the intentional update (``stream_q``), find out within
 thousands of frames what a memory is good for. But who acts greedily by them repeats one action
 where many are about equally good. A stochastic policy, learned by stream AC(lambda) with ObGD
-(``stream_ac``), does not fall below chance there, and learns more slowly what is to be recalled.
+(``stream_ac``), stays near chance there at least, and learns more slowly what is to be recalled.
 Here both learn from every step:
 
     delta_q = r + gamma max_a' q(o_{t+1}, a') - q(o_t, a_t)

@@ -71,7 +71,7 @@ PUBLISHED = StreamQ(
 )
 """Intentional Q(lambda) with the published constants and the inputs of every agent here."""
 SHORT = 0.5
-"""The discount of PPO, which gains by a short one as Rill does: docs/rill.md."""
+"""PPO's discount, as short as Rill's."""
 
 
 def on_games() -> dict[str, Any]:
