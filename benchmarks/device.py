@@ -1,6 +1,6 @@
 """The learner in C against JAX's one kernel and the floor, and its size.
 
-python -m benchmarks.device [sizes] [speed [stream_ac] [qrc] [stream_q]]
+python -m benchmarks.device [sizes] [speed [stream_ac] [qrc] [stream_q] [rill]]
 """
 
 import ctypes
@@ -22,7 +22,7 @@ from gymnasium.spaces import Box, Discrete
 from benchmarks.floor import like, touch
 from benchmarks.steps import ENV, touched
 from rillax import Learner, envs
-from rillax.agents import QRC, StreamAC, StreamQ
+from rillax.agents import QRC, Rill, StreamAC, StreamQ
 from rillax.cells import RTU
 from rillax.export import Source, source
 from rillax.export.library import FLAGS, compiler
@@ -30,7 +30,12 @@ from rillax.loops.compiled import CompiledLoop
 from rillax.networks import Architecture
 from rillax.utils import checkpoint
 
-AGENTS: dict[str, Any] = {"stream_ac": StreamAC(), "qrc": QRC(), "stream_q": StreamQ()}
+AGENTS: dict[str, Any] = {
+    "stream_ac": StreamAC(),
+    "qrc": QRC(),
+    "stream_q": StreamQ(),
+    "rill": Rill(),
+}
 SMALL = Architecture(cell=RTU(32), width=16)
 
 # Frames in C, on a stream like MemoryChain's: episodes of nine steps.

@@ -34,6 +34,7 @@ def test_a_second_run_compiles_nothing_again(tmp_path):
     assert train(tmp_path / "b", tmp_path / "cache") == kept
 
 
+@pytest.mark.slow
 def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
     nowhere = tmp_path / "cache"
     nowhere.write_text("a file where a directory should be")

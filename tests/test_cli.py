@@ -69,7 +69,10 @@ def test_train_writes_what_it_says(tmp_path, capsys, monkeypatch):
         (["--env", "MemoryChian"], ["unknown environment 'MemoryChian'", "MemoryChain"]),
         (
             ["--agent", "sarsa"],
-            ["unknown agent 'sarsa'", "choose from: rill, qrc, stream_q, stream_ac, td, ppo"],
+            [
+                "unknown agent 'sarsa'",
+                "choose from: rill, brook, qrc, stream_q, stream_ac, td, ppo",
+            ],
         ),
         (
             ["--cell", "rnn"],

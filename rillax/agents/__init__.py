@@ -6,6 +6,7 @@ Streaming agents have ``init``, ``act`` and ``learn``; PPO, which learns from ro
 
 from typing import Any
 
+from rillax.agents.brook import Brook
 from rillax.agents.ppo import PPO, PPOState, Sample
 from rillax.agents.qrc import QRC, QRCState
 from rillax.agents.rill import Rill, RillState
@@ -20,6 +21,7 @@ __all__ = [
     "PPO",
     "QRC",
     "TD",
+    "Brook",
     "PPOState",
     "QRCState",
     "Rill",
@@ -39,6 +41,7 @@ AGENTS: dict[
     str, type[Rill] | type[QRC] | type[StreamQ] | type[StreamAC] | type[TD] | type[PPO]
 ] = {
     "rill": Rill,
+    "brook": Brook,
     "qrc": QRC,
     "stream_q": StreamQ,
     "stream_ac": StreamAC,
@@ -53,7 +56,7 @@ def one_kernel(agent: Any) -> bool:
     A compiler that is asked for too much may abort, so code of a user's is compiled in the ordinary
     way.
     """
-    return type(agent) in (Rill, QRC, StreamQ, StreamAC, TD) and settings.all_ours(agent)
+    return type(agent) in (Rill, Brook, QRC, StreamQ, StreamAC, TD) and settings.all_ours(agent)
 
 
 def name_of(agent: Any) -> str:

@@ -37,4 +37,5 @@ def value_of(values: Float[Array, " actions"], temperature: float) -> Float[Arra
 
 def falling(start: float, end: float, frames: int, step: Int[Array, ""]) -> Float[Array, ""]:
     """Epsilon after so many steps: it falls in a straight line."""
-    return jnp.asarray(optax.linear_schedule(start, end, frames)(step))
+    real = jnp.asarray(step, float)  # of an integer JAX would make single precision
+    return jnp.asarray(optax.linear_schedule(start, end, frames)(real))

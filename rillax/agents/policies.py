@@ -160,20 +160,24 @@ def make_policy(
     out: Float[Array, " outputs"],
     log_deviation: Array | Factored | None,
     state_deviation: bool = False,
+    least_deviation: float = LEAST_DEVIATION,
 ) -> Policy:
-    """Discrete actions have no deviation; of others it is a parameter or half of the outputs."""
+    """Discrete actions have no deviation; of others it is a parameter or half of the outputs.
+
+    The half of the outputs is at least ``least_deviation``.
+    """
     if isinstance(log_deviation, Factored):
         ends = list(itertools.accumulate(log_deviation.sizes))
         *choices, rest = jnp.split(out, ends)
         softmaxes = tuple(Softmax(logits) for logits in choices)
         if rest.size == 0:
             return Joint(softmaxes, None)
-        box = make_policy(rest, log_deviation.log_deviation, state_deviation)
+        box = make_policy(rest, log_deviation.log_deviation, state_deviation, least_deviation)
         assert isinstance(box, Gaussian)
         return Joint(softmaxes, box)
     if state_deviation:
         mean, raw = jnp.split(out, 2)
-        return Gaussian(mean, jnp.log(jax.nn.softplus(raw) + LEAST_DEVIATION))
+        return Gaussian(mean, jnp.log(jax.nn.softplus(raw) + least_deviation))
     return Softmax(out) if log_deviation is None else Gaussian(out, log_deviation)
 
 

@@ -6,8 +6,8 @@ where many are about equally good. A stochastic policy, learned by stream AC(lam
 (``stream_ac``), stays near chance there at least, and learns more slowly what is to be recalled.
 Here both learn from every step:
 
-    delta_q = r + gamma max_a' q(o_{t+1}, a') - q(o_t, a_t)
-    delta_v = r + gamma v(o_{t+1}) - v(o_t)
+    delta_q = r + gamma_q max_a' q(o_{t+1}, a') - q(o_t, a_t)
+    delta_v = r + gamma_v v(o_{t+1}) - v(o_t)
     rho     = min(1, pi(a_t) / b(a_t))
 
 Q learns about the greedy policy, whoever acts; its trace is cut after an action that is not greedy.
@@ -16,9 +16,10 @@ have chosen them (Espeholt et al., 2018, but for the product of ratios in the tr
 bout, an episode or a thousand steps of a longer one, is settled by what both have earned so far
 (``rillax.agents.referee``).
 
-The discount is short. In most tasks with a memory an action is paid for soon; what it depends on
-reaches it through the memory, which needs no discount, and a long one adds the noise of everything
-that comes after. docs/rill.md has the experiments.
+The discounts are short, Q's the shorter. In most tasks with a memory an action is paid for soon;
+what it depends on reaches it through the memory, which needs no discount, and a long one adds the
+noise of everything that comes after. Where more foresight is wanted, the actor has some, and comes
+to act because it earns more. docs/rill.md has the experiments.
 """
 
 from dataclasses import dataclass, field
@@ -89,7 +90,9 @@ class Rill(senses.Inputs):
 
     network: Architecture = Architecture(cell=RTU(features="tanh"))
     discount: float = 0.5
-    """gamma."""
+    """gamma_q, of the values of actions. Rewards are scaled by the spread of this return."""
+    actor_discount: float = 0.9
+    """gamma_v, of actor and critic."""
     trace_decay: float = 0.8
     """lambda."""
     q: Rule = Intentional(eta=0.25)
@@ -117,7 +120,8 @@ class Rill(senses.Inputs):
 
     def __post_init__(self) -> None:
         senses.check(self)
-        ranges.check(self, trace_decay=ranges.SHARE, entropy=ranges.NOT_NEGATIVE)
+        ranges.check(self, actor_discount=ranges.SHARE, trace_decay=ranges.SHARE)
+        ranges.check(self, entropy=ranges.NOT_NEGATIVE)
         ranges.check(self, epsilon_start=ranges.SHARE, epsilon_end=ranges.SHARE)
         ranges.check(self, epsilon_frames=ranges.NOT_NEGATIVE)
         ranges.check(self, window=ranges.COUNT, longest_bout=ranges.COUNT)
@@ -138,9 +142,9 @@ class Rill(senses.Inputs):
             q=start(q),
             actor=start(actor),
             critic=start(critic),
-            q_optimiser=self._build(self.q).init(split(q)[0]),
-            actor_optimiser=self._build(self.actor).init(split(actor)[0]),
-            critic_optimiser=self._build(self.critic).init(split(critic)[0]),
+            q_optimiser=self._of_q().init(split(q)[0]),
+            actor_optimiser=self._of_actor().init(split(actor)[0]),
+            critic_optimiser=self._of_critic().init(split(critic)[0]),
             **sensed,
             action=jnp.int32(0),
             greedy=jnp.bool_(True),
@@ -207,7 +211,7 @@ class Rill(senses.Inputs):
         """
         done = jnp.logical_or(terminated, truncated)
         came = senses.outcome(self, state, state.action, reward, next_observation, done)
-        discount = self.discount * (1 - terminated)
+        goes_on = 1 - terminated
         q_learns, q_frozen = split(state.q.network)
         actor_learns, actor_frozen = split(state.actor.network)
         critic_learns, critic_frozen = split(state.critic.network)
@@ -222,8 +226,8 @@ class Rill(senses.Inputs):
         v, grad_v = jax.value_and_grad(value)(critic_learns)
         next_q = jnp.max(state.q.network.peek(came.seen, state.q.memory))
         next_v = state.critic.network.peek(came.seen, state.critic.memory)[0]
-        q_error = came.reward + discount * next_q - q
-        v_error = came.reward + discount * next_v - v
+        q_error = came.reward + self.discount * goes_on * next_q - q
+        v_error = came.reward + self.actor_discount * goes_on * next_v - v
 
         def objective(params: Network) -> tuple[Array, tuple[Array, Array]]:
             policy = Softmax(_outputs(eqx.combine(params, actor_frozen), state.actor, state))
@@ -237,13 +241,13 @@ class Rill(senses.Inputs):
         learned = jnp.isfinite(q_error)
         ratio = jnp.minimum(1.0, jnp.exp(log_probability) / jnp.maximum(state.chance, 1e-8))
         v_error = jnp.where(learned, ratio * v_error, jnp.nan)
-        q_update, q_optimiser = self._build(self.q).update(
+        q_update, q_optimiser = self._of_q().update(
             grad_q, state.q_optimiser, q_learns, td_error=q_error, reset=done | ~state.greedy
         )
-        actor_update, actor_optimiser = self._build(self.actor).update(
+        actor_update, actor_optimiser = self._of_actor().update(
             grad_pi, state.actor_optimiser, actor_learns, td_error=v_error, reset=done
         )
-        critic_update, critic_optimiser = self._build(self.critic).update(
+        critic_update, critic_optimiser = self._of_critic().update(
             grad_v, state.critic_optimiser, critic_learns, td_error=v_error, reset=done
         )
         metrics = {
@@ -299,8 +303,14 @@ class Rill(senses.Inputs):
     def epsilon(self, step: Int[Array, ""]) -> Float[Array, ""]:
         return falling(self.epsilon_start, self.epsilon_end, self.epsilon_frames, step)
 
-    def _build(self, rule: Rule) -> optax.GradientTransformationExtraArgs:
-        return rule.build(self.discount * self.trace_decay)
+    def _of_q(self) -> optax.GradientTransformationExtraArgs:
+        return self.q.build(self.discount * self.trace_decay)
+
+    def _of_actor(self) -> optax.GradientTransformationExtraArgs:
+        return self.actor.build(self.actor_discount * self.trace_decay)
+
+    def _of_critic(self) -> optax.GradientTransformationExtraArgs:
+        return self.critic.build(self.actor_discount * self.trace_decay)
 
 
 def _outputs(network: Network, stream: Stream, state: RillState) -> Float[Array, " outputs"]:

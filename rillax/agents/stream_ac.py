@@ -21,7 +21,15 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from rillax import normalisation
 from rillax.agents import senses
-from rillax.agents.policies import Factored, actions_of, as_input, clip_action, make_policy
+from rillax.agents.policies import (
+    LEAST_DEVIATION,
+    Factored,
+    Policy,
+    actions_of,
+    as_input,
+    clip_action,
+    make_policy,
+)
 from rillax.agents.refusals import count_refused
 from rillax.networks import Architecture, Network, Stream, advance, learn, split, start
 from rillax.updates import Intentional, IntentionalPolicy, ObGD, Rule, cut_traces
@@ -87,10 +95,13 @@ class StreamAC(senses.Inputs):
     state_deviation: bool = False
     """Whether the deviation of a continuous action depends on the state: the network puts it out,
     through softplus. Otherwise it is a parameter of its own."""
+    least_deviation: float = LEAST_DEVIATION
+    """What is added to a deviation that depends on the state, in the units of the action."""
 
     def __post_init__(self) -> None:
         senses.check(self)
         ranges.check(self, trace_decay=ranges.SHARE, entropy=ranges.NOT_NEGATIVE)
+        ranges.check(self, least_deviation=ranges.POSITIVE)
         ranges.check(self, actor_gain=ranges.NOT_NEGATIVE, critic_gain=ranges.NOT_NEGATIVE)
         if type(self.actor) is Intentional:
             raise ValueError("the actor's rule is for values; intentional_policy is for policies")
@@ -125,7 +136,7 @@ class StreamAC(senses.Inputs):
         actor = advance(state.actor, seen, state.fresh)
         critic = advance(state.critic, seen, state.fresh)
         out = actor.network(seen, actor.previous, actor.memory)
-        policy = make_policy(out, state.log_deviation, self.state_deviation)
+        policy = self._policy(out, state.log_deviation)
         action = policy.sample(key_action) if explore else policy.mode()
         state = state._replace(
             actor=actor,
@@ -137,6 +148,9 @@ class StreamAC(senses.Inputs):
             key=key,
         )
         return state, self._taken(state)
+
+    def _policy(self, out: Array, log_deviation: Any) -> Policy:
+        return make_policy(out, log_deviation, self.state_deviation, self.least_deviation)
 
     def _taken(self, state: StreamACState) -> Array:
         """The last action as the environment takes it."""
@@ -177,7 +191,7 @@ class StreamAC(senses.Inputs):
         def objective(theta: ActorParameters) -> tuple[Array, Array]:
             network = eqx.combine(theta.network, actor_frozen)
             out = network(state.observation, state.actor.previous, state.actor.memory)
-            policy = make_policy(out, theta.log_deviation, self.state_deviation)
+            policy = self._policy(out, theta.log_deviation)
             entropy = policy.entropy()
             bonus = self.entropy * jnp.sign(td_error) * entropy
             return policy.log_probability(state.action) + bonus, entropy

@@ -33,8 +33,8 @@ from rillax.utils import machine, settings
 from rillax.utils.settings import Leaf
 
 PROG = "rillax train"
-DISCRETE, OTHER = "rill", "stream_ac"
-"""The agent where none is named: for discrete actions, and for all others."""
+DISCRETE, CONTINUOUS, OTHER = "rill", "brook", "stream_ac"
+"""The agent where none is named: for discrete actions, for some that are numbers, for others."""
 HEADINGS = ("run", "agent", "network", "cell")
 
 
@@ -234,7 +234,7 @@ def _usual_agent(argv: list[str]) -> str:
         return "qrc"
     env = peek(argv, "--env") or Run.env
     if env in envs.MUJOCO:  # which need not be made to know
-        return OTHER
+        return CONTINUOUS
     try:
         made = envs.make(env)
     except Exception:
@@ -242,7 +242,9 @@ def _usual_agent(argv: list[str]) -> str:
     actions = envs.spaces_of(made)[1]
     if isinstance(made, gymnasium.Env):
         made.close()
-    return DISCRETE if spaces.is_discrete(actions) else OTHER
+    if spaces.is_discrete(actions):
+        return DISCRETE
+    return CONTINUOUS if spaces.factors(actions).low.size else OTHER
 
 
 def _default_agent(name: str, argv: list[str]) -> Any:

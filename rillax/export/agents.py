@@ -139,6 +139,21 @@ TAKE_IN = """    uint32_t key[2];
 """
 """The beginning of every ``learner_act``."""
 
+ACTED = """\
+    self->fresh = 0;
+    self->acted = 1;
+    self->ready = 1;
+"""
+"""What is so after every ``learner_act``."""
+
+CHECKS = """\
+    if (!self->acted)
+        return LEARNER_NO_ACTION;
+    if (!isfinite(reward) || !all_finite(LEARNER_OBSERVATIONS, next))
+        return LEARNER_NOT_FINITE;
+"""
+"""What every ``learner_learn`` refuses before anything changes."""
+
 OUTCOME = """?scaled|    reward = scale_reward(self, reward, done, &scale);
 ?!scaled|    reward = clip(reward, -LARGEST, LARGEST);
 ?added|    last_step(self, reward, added);
@@ -146,6 +161,21 @@ OUTCOME = """?scaled|    reward = scale_reward(self, reward, done, &scale);
 ?!added|    observe(self, next, 0, seen);
 """
 """What the last action led to, as the agent sees it, in every ``learner_learn``."""
+
+NOT_KEPT = """\
+?added|        if (done)
+?added|            zero(LEARNER_ADDED, self->added);
+        return LEARNER_REFUSED;
+"""
+"""How a ``learner_learn`` that refuses a step ends."""
+
+KEPT = """\
+?scaled|    keep_reward_scale(self, &scale);
+?added|    if (done)
+?added|        zero(LEARNER_ADDED, added);
+?added|    copy(LEARNER_ADDED, self->added, added);
+"""
+"""What stays of the outcome, where it was learned from."""
 
 
 def senses_text(face: Interface) -> str:

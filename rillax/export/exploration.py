@@ -37,7 +37,7 @@ static int epsilon_greedy(const learner *self, const uint32_t key[2], int32_t *a
 
 
 NEXT_VALUES = """
-    /* delta = r + gamma max q(o', a') - q(o, a), where q(o', .) is a peek */
+    /* delta$of_q = r + gamma$of_q max q(o', a') - q(o, a), where q(o', .) is a peek */
     peek(&self->q.w.body, &self->q.memory, &self->q_pass, seen, &ahead);
     dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias, ahead.$last,
           values_next);

@@ -3,8 +3,8 @@
 from typing import Any
 
 from rillax.agents import QRC
-from rillax.export import exploration, normalisation
-from rillax.export.agents import OUTCOME, TAKE_IN, AgentText, Interface, interface_of, senses_text
+from rillax.export import agents, exploration, normalisation
+from rillax.export.agents import AgentText, Interface, interface_of, senses_text
 from rillax.export.layout import Field, integer, reals
 from rillax.export.network import Body, body_of, body_rows
 from rillax.export.rules import BOUND, STEP, TRACE, Row, refuse_clip
@@ -68,16 +68,16 @@ _FUNCTIONS = (
 int learner_act(learner *self, const learner_real *observation)
 {
 """
-    + TAKE_IN
+    + agents.TAKE_IN
     + """\
     advance(&self->q.w.body, &self->q.memory, seen, self->fresh, &self->q_pass);
     advance(&self->h.w.body, &self->h.memory, seen, self->fresh, &self->h_pass);
     dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
           self->q_pass.$last, self->values);
     self->greedy = epsilon_greedy(self, key, &self->action);
-    self->fresh = 0;
-    self->acted = 1;
-    self->ready = 1;
+"""
+    + agents.ACTED
+    + """\
     return self->action;
 }
 
@@ -103,10 +103,9 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
 ?scaled|    reward_scale scale;
     body_pass ahead;
     body_slope q_slope, h_slope, slope_next;
-    if (!self->acted)
-        return LEARNER_NO_ACTION;
-    if (!isfinite(reward) || !all_finite(LEARNER_OBSERVATIONS, next))
-        return LEARNER_NOT_FINITE;
+"""
+    + agents.CHECKS
+    + """\
     if (!self->ready) {
         recall(&self->q.w.body, &self->q.memory, self->observation, &self->q_pass);
         recall(&self->h.w.body, &self->h.memory, self->observation, &self->h_pass);
@@ -114,7 +113,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
               self->q_pass.$last, self->values);
     }
 """
-    + OUTCOME
+    + agents.OUTCOME
     + exploration.NEXT_VALUES
     + """\
     const real discount = terminated ? 0 : DISCOUNT;
@@ -149,9 +148,9 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
         self->td_error = NAN; /* no step, and all else as in learner_skip */
         self->epsilon = epsilon(self->step);
         self->cut = self->cut || done || !self->greedy;
-?added|        if (done)
-?added|            zero(LEARNER_ADDED, self->added);
-        return LEARNER_REFUSED;
+"""
+    + agents.NOT_KEPT
+    + """\
     }
     self->trace_of_h = by.decay * self->trace_of_h + h;
 
@@ -189,10 +188,9 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     self->cut = done || !self->greedy;
     self->step = one_more(self->step);
     self->epsilon = epsilon(self->step);
-?scaled|    keep_reward_scale(self, &scale);
-?added|    if (done)
-?added|        zero(LEARNER_ADDED, added);
-?added|    copy(LEARNER_ADDED, self->added, added);
+"""
+    + agents.KEPT
+    + """\
     return LEARNER_OK;
 }
 """
@@ -213,6 +211,7 @@ def qrc(agent: QRC, observation_space: Any, action_space: Any) -> AgentText:
         "actions": face.actions,
         "features": body.features,
         "last": body.last,
+        "of_q": "",
         "scaled": face.normalise_rewards,
         "added": face.added,
     }

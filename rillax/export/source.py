@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rillax import normalisation, spaces
-from rillax.agents import QRC, StreamAC, StreamQ, senses
+from rillax.agents import QRC, Brook, Rill, StreamAC, StreamQ, senses
 from rillax.export import network
 from rillax.export.agents import AgentText
 from rillax.export.kernels import (
@@ -26,12 +26,15 @@ from rillax.export.kernels import (
 )
 from rillax.export.layout import VERSION, Field, Layout, integer
 from rillax.export.qrc import qrc
+from rillax.export.rill import rill
 from rillax.export.stream_ac import stream_ac
 from rillax.export.stream_q import stream_q
 from rillax.export.text import fill, number
 from rillax.utils import settings
 
 AGENTS: dict[type, Callable[[Any, Any, Any], AgentText]] = {
+    Rill: rill,
+    Brook: stream_ac,
     StreamAC: stream_ac,
     StreamQ: stream_q,
     QRC: qrc,
@@ -281,7 +284,8 @@ def source(agent: Any, observation_space: Any, action_space: Any, *, start: bool
     """An agent in C; a ``ValueError`` names what cannot be exported."""
     if type(agent) not in AGENTS:
         raise ValueError(
-            f"the agent {type(agent).__name__} has no form in C; StreamAC, StreamQ and QRC have one"
+            f"the agent {type(agent).__name__} has no form in C; Rill, Brook, StreamAC, StreamQ "
+            "and QRC have one"
         )
     text = AGENTS[type(agent)](agent, observation_space, action_space)
     fields = (

@@ -16,7 +16,7 @@ typedef struct {
 ?deviation|    learner_real log_deviation[$deviation];
 } ${net}_weights;
 
-/* On the stream: parameters, their eligibility traces, $moment memory. */
+/* On the stream: parameters, their eligibility traces,$moment memory. */
 typedef struct {
 ?!adaptive|    ${net}_weights w, z;
 ?adaptive|    ${net}_weights w, z, v;
@@ -32,7 +32,7 @@ enum { ${NET}_SIZE = sizeof(${net}_weights) / sizeof(real) };
 static void learn_$net(learner *self, step by, const real *g, const body_slope *slope)
 {
 ?sums|    real norm[$sums] = {0};
-    by.decay = self->$cut ? 0 : TRACE_DECAY;
+    by.decay = self->$cut ? 0 : $decay;
 $before
     body_$row(&by, $bodies, &self->$net.memory,
               &self->${net}_pass, slope$norm);
@@ -58,8 +58,10 @@ class OnStream:
     OUTPUTS: str
     """The same as a C constant."""
     rule: RuleText
-    cut: str
-    """The member that says whether the trace starts anew."""
+    alone: bool = False
+    """Whether the agent has no other: then what belongs to it is not named after it."""
+    decay: str = "TRACE_DECAY"
+    """gamma lambda as a C constant."""
     below: str = ""
     """Where JAX keeps the network, below what is learned."""
     deviation: int = 0
@@ -74,7 +76,7 @@ class OnStream:
             features=self.body.features,
             deviation=self.deviation,
             adaptive=self.rule.has_moment,
-            moment="their second moments," if self.rule.has_moment else "",
+            moment=" their second moments," if self.rule.has_moment else "",
         )
 
     def scratch(self) -> str:
@@ -97,6 +99,7 @@ class OnStream:
             about=self.about,
             what=self.what,
             cut=self.cut,
+            decay=self.decay,
             sums=row.size if row.sums else "",
             before=indent(self.rule.before),
             after=indent(self.rule.after),
@@ -143,7 +146,12 @@ class OnStream:
 
     @property
     def optimiser(self) -> str:
-        return "optimiser" if self.name == "q" else f"{self.name}_optimiser"
+        return "optimiser" if self.alone else f"{self.name}_optimiser"
+
+    @property
+    def cut(self) -> str:
+        """The member that says whether the trace starts anew."""
+        return "cut" if self.alone else f"{self.name}_cut"
 
     def cut_where_refused(self, reset: str) -> str:
         """A line of C: the trace after a step that was not learned from."""

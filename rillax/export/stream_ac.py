@@ -3,9 +3,8 @@
 from typing import Any
 
 from rillax.agents import StreamAC
-from rillax.agents.policies import LEAST_DEVIATION
-from rillax.export import normalisation
-from rillax.export.agents import OUTCOME, TAKE_IN, AgentText, Interface, interface_of, senses_text
+from rillax.export import agents, normalisation
+from rillax.export.agents import AgentText, Interface, interface_of, senses_text
 from rillax.export.kernels import GUMBEL, NORMAL
 from rillax.export.layout import Field, integer, reals
 from rillax.export.network import Body, body_of
@@ -13,21 +12,28 @@ from rillax.export.rules import rule_text
 from rillax.export.stream import OnStream, updates
 from rillax.export.text import fill, number
 
-_DISCRETE = """
+SOFTMAX = """
 /* ---- the policy: a softmax ---- */
 
-/* The gradient of log pi(a) + weight H(pi) for the logits; returns the entropy H. */
-static real policy_back(const learner *self, real weight, real *g)
+/* log pi of every action. */
+static void log_policy(const learner *self, real *log_p)
 {
-    real most = self->out[0], sum = 0, entropy = 0, log_p[LEARNER_ACTIONS];
+    real most = self->out[0], sum = 0;
     for (int a = 1; a < LEARNER_ACTIONS; a++)
         most = self->out[a] > most ? self->out[a] : most;
     for (int a = 0; a < LEARNER_ACTIONS; a++)
         sum += MATH(exp)(self->out[a] - most);
-    for (int a = 0; a < LEARNER_ACTIONS; a++) {
+    for (int a = 0; a < LEARNER_ACTIONS; a++)
         log_p[a] = self->out[a] - most - MATH(log)(sum);
+}
+
+/* The gradient of log pi(a) + weight H(pi) for the logits; returns the entropy H. */
+static real policy_back(const learner *self, real weight, real *g)
+{
+    real entropy = 0, log_p[LEARNER_ACTIONS];
+    log_policy(self, log_p);
+    for (int a = 0; a < LEARNER_ACTIONS; a++)
         entropy -= MATH(exp)(log_p[a]) * log_p[a];
-    }
     for (int a = 0; a < LEARNER_ACTIONS; a++) {
         const real p = MATH(exp)(log_p[a]);
         g[a] = (a == self->action) - p - weight * p * (log_p[a] + entropy);
@@ -83,43 +89,83 @@ static real policy_back(const learner *self, real weight, real *g)
 }
 """
 
-_FUNCTIONS = (
-    """
-/* ---- stream AC(lambda): act and learn ---- */
+ACTOR_AND_CRITIC = """
+/* ---- actor and critic ---- */
 
 ?!discrete|enum { POLICY = 2 * LEARNER_ACTIONS }; /* of means, and of deviations */
 ?discrete|enum { POLICY = LEARNER_ACTIONS };
 ?by_state|enum { OUTPUTS = POLICY };
 ?!by_state|enum { OUTPUTS = LEARNER_ACTIONS };
 
-?discrete|int learner_act(learner *self, const learner_real *observation)
-?!discrete|int learner_act(learner *self, const learner_real *observation, learner_real *action)
+static const real ONE[1] = {1}; /* dv/dv */
+
+/* What the actor puts out, given what the observation has become. */
+static void form_policy(learner *self)
 {
-"""
-    + TAKE_IN
-    + """\
-    advance(&self->actor.w.body, &self->actor.memory, seen, self->fresh, &self->actor_pass);
-    advance(&self->critic.w.body, &self->critic.memory, seen, self->fresh, &self->critic_pass);
     dense(OUTPUTS, FEATURES, self->actor.w.out_weight, self->actor.w.out_bias,
           self->actor_pass.$last, self->out);
-?discrete|    self->action = categorical(key, LEARNER_ACTIONS, self->out);
-?!discrete|    for (int a = 0; a < LEARNER_ACTIONS; a++)
-?!discrete|        self->action[a] =
-?!discrete|            self->out[a] + MATH(exp)(log_deviation_of(self, a)) * normal(key, a);
-    self->fresh = 0;
-    self->acted = 1;
-    self->ready = 1;
-?discrete|    return self->action;
-?!discrete|    taken(self, action);
-?!discrete|    return LEARNER_OK;
 }
-
-static const real ONE[1] = {1}; /* dv/dv */
 
 /* v(o), given what the observation has become. */
 static real value(const critic_weights *w, const body_pass *p)
 {
     return w->out_bias[0] + dot(FEATURES, w->out_weight, p->$last);
+}
+
+/* delta$of_v = r + gamma$of_v v(o') - v(o), where v(o') is a peek: memory does not take o' in */
+static real error_of_v(const learner *self, real reward, const real *seen, int terminated, real v)
+{
+    body_pass ahead;
+    peek(&self->critic.w.body, &self->critic.memory, &self->critic_pass, seen, &ahead);
+    const real v_next = value(&self->critic.w, &ahead);
+    return reward + (terminated ? 0 : $DISCOUNT) * v_next - v;
+}
+
+/* grad v, on the way back. */
+static void gradient_of_v(const learner *self, body_slope *slope)
+{
+    back(&self->critic.w.body, &self->critic_pass, &self->critic_pass, self->critic.w.out_weight,
+         slope);
+    past(&self->critic.w.body, &self->critic.memory, &self->critic_pass, slope);
+}
+
+/* grad [log pi(a) + tau sign(delta$of_v) H(pi)], for the outputs and on the way back; returns H. */
+static real gradient_of_policy(const learner *self, real td_error, real *g, body_slope *slope)
+{
+    real g_features[FEATURES];
+    const real sign = (real)((td_error > 0) - (td_error < 0));
+    const real entropy = policy_back(self, TAU * sign, g);
+    dense_back(OUTPUTS, FEATURES, self->actor.w.out_weight, g, g_features);
+    back(&self->actor.w.body, &self->actor_pass, &self->actor_pass, g_features, slope);
+    past(&self->actor.w.body, &self->actor.memory, &self->actor_pass, slope);
+    return entropy;
+}
+"""
+"""What an agent with these two networks has of them, beside what their rules do."""
+
+_FUNCTIONS = (
+    """
+/* ---- stream AC(lambda): act and learn ---- */
+
+?discrete|int learner_act(learner *self, const learner_real *observation)
+?!discrete|int learner_act(learner *self, const learner_real *observation, learner_real *action)
+{
+"""
+    + agents.TAKE_IN
+    + """\
+    advance(&self->actor.w.body, &self->actor.memory, seen, self->fresh, &self->actor_pass);
+    advance(&self->critic.w.body, &self->critic.memory, seen, self->fresh, &self->critic_pass);
+    form_policy(self);
+?discrete|    self->action = categorical(key, LEARNER_ACTIONS, self->out);
+?!discrete|    for (int a = 0; a < LEARNER_ACTIONS; a++)
+?!discrete|        self->action[a] =
+?!discrete|            self->out[a] + MATH(exp)(log_deviation_of(self, a)) * normal(key, a);
+"""
+    + agents.ACTED
+    + """\
+?discrete|    return self->action;
+?!discrete|    taken(self, action);
+?!discrete|    return LEARNER_OK;
 }
 
 $learn
@@ -129,38 +175,24 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     const int done = terminated || truncated;
 ?added|    real added[LEARNER_ADDED];
 ?scaled|    reward_scale scale;
-    real seen[LEARNER_INPUTS], g[POLICY], g_features[FEATURES];
-    body_pass ahead;
+    real seen[LEARNER_INPUTS], g[POLICY];
     body_slope critic_slope, actor_slope;
-    if (!self->acted)
-        return LEARNER_NO_ACTION;
-    if (!isfinite(reward) || !all_finite(LEARNER_OBSERVATIONS, next))
-        return LEARNER_NOT_FINITE;
+"""
+    + agents.CHECKS
+    + """\
     if (!self->ready) {
         recall(&self->actor.w.body, &self->actor.memory, self->observation, &self->actor_pass);
         recall(&self->critic.w.body, &self->critic.memory, self->observation, &self->critic_pass);
-        dense(OUTPUTS, FEATURES, self->actor.w.out_weight, self->actor.w.out_bias,
-              self->actor_pass.$last, self->out);
+        form_policy(self);
     }
 """
-    + OUTCOME
+    + agents.OUTCOME
     + """
-    /* delta = r + gamma v(o') - v(o), where v(o') is a peek: memory does not take o' in */
-    peek(&self->critic.w.body, &self->critic.memory, &self->critic_pass, seen, &ahead);
     const real v = value(&self->critic.w, &self->critic_pass);
-    const real v_next = value(&self->critic.w, &ahead);
     step by = {0};
-    by.td_error = reward + (terminated ? 0 : DISCOUNT) * v_next - v;
-
-    /* grad v, and grad [log pi(a) + tau sign(delta) H(pi)] */
-    const real sign = (real)((by.td_error > 0) - (by.td_error < 0));
-    back(&self->critic.w.body, &self->critic_pass, &self->critic_pass, self->critic.w.out_weight,
-         &critic_slope);
-    self->entropy = policy_back(self, TAU * sign, g);
-    dense_back(OUTPUTS, FEATURES, self->actor.w.out_weight, g, g_features);
-    back(&self->actor.w.body, &self->actor_pass, &self->actor_pass, g_features, &actor_slope);
-    past(&self->critic.w.body, &self->critic.memory, &self->critic_pass, &critic_slope);
-    past(&self->actor.w.body, &self->actor.memory, &self->actor_pass, &actor_slope);
+    by.td_error = error_of_v(self, reward, seen, terminated, v);
+    gradient_of_v(self, &critic_slope);
+    self->entropy = gradient_of_policy(self, by.td_error, g, &actor_slope);
 
     self->value = v;
     self->fresh = done;
@@ -176,9 +208,9 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
 ?actor_goes_on|        learn_actor(self, by, g, &actor_slope);
         $refused_critic
         $refused_actor
-?added|        if (done)
-?added|            zero(LEARNER_ADDED, self->added);
-        return LEARNER_REFUSED;
+"""
+    + agents.NOT_KEPT
+    + """\
     }
     learn_critic(self, by, ONE, &critic_slope);
     learn_actor(self, by, g, &actor_slope);
@@ -187,10 +219,9 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     self->actor_cut = done;
     self->critic_cut = done;
     self->step = one_more(self->step);
-?scaled|    keep_reward_scale(self, &scale);
-?added|    if (done)
-?added|        zero(LEARNER_ADDED, added);
-?added|    copy(LEARNER_ADDED, self->added, added);
+"""
+    + agents.KEPT
+    + """\
     return LEARNER_OK;
 }
 """
@@ -210,19 +241,20 @@ def stream_ac(agent: StreamAC, observation_space: Any, action_space: Any) -> Age
         outputs=2 * face.actions if agent.state_deviation else face.actions,
         OUTPUTS="OUTPUTS",
         rule=rule_text(agent.actor, "actor", decay),
-        cut="actor_cut",
         below=".network",
         deviation=0 if face.discrete or agent.state_deviation else face.actions,
     )
     rule = rule_text(agent.critic, "critic", decay)
-    critic = OnStream("critic", "critic", "v", body, 1, "1", rule, "critic_cut")
+    critic = OnStream("critic", "critic", "v", body, 1, "1", rule)
     networks = [actor, critic]
     refuses = any(network.rule.goes_on for network in networks)
     words: dict[str, Any] = {
         "last": body.last,
+        "of_v": "",
+        "DISCOUNT": "DISCOUNT",
         "discrete": face.discrete,
         "by_state": agent.state_deviation,
-        "least": number(LEAST_DEVIATION),
+        "least": number(agent.least_deviation),
         "for_deviation": "for what the deviation is made of"
         if agent.state_deviation
         else "for its logarithm",
@@ -244,7 +276,7 @@ def stream_ac(agent: StreamAC, observation_space: Any, action_space: Any) -> Age
         constants=_constants(agent),
         structs="\n".join(network.structs() for network in networks),
         members="    learner_actor actor;\n    learner_critic critic;\n",
-        fields=_fields(face, networks),
+        fields=fields_of(face, networks),
         cuts=("actor_cut", "critic_cut"),
         scratch=(
             actor.scratch()
@@ -272,14 +304,16 @@ def _functions(face: Interface, body: Body, networks: list[OnStream], words: dic
         GUMBEL if face.discrete else NORMAL,
         updates(body, networks),
         normalisation.functions(face),
-        fill(_DISCRETE if face.discrete else _GAUSSIAN, **words),
+        fill(SOFTMAX if face.discrete else _GAUSSIAN, **words),
         senses_text(face),
+        fill(ACTOR_AND_CRITIC, **words),
         fill(_FUNCTIONS, **words),
     ]
     return "\n".join(part.strip("\n") + "\n" for part in parts if part)
 
 
-def _fields(face: Interface, networks: list[OnStream]) -> tuple[Field, ...]:
+def fields_of(face: Interface, networks: list[OnStream]) -> tuple[Field, ...]:
+    """What is saved of networks, inputs and the last action."""
     inside, beside = zip(*(network.fields() for network in networks), strict=True)
     found: list[Field] = [field for fields in inside for field in fields]
     found.append(reals("observation", ".observation", face.inputs))

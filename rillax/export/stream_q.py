@@ -3,13 +3,48 @@
 from typing import Any
 
 from rillax.agents import StreamQ
-from rillax.export import exploration, normalisation
-from rillax.export.agents import OUTCOME, TAKE_IN, AgentText, Interface, interface_of, senses_text
+from rillax.export import agents, exploration, normalisation
+from rillax.export.agents import AgentText, Interface, interface_of, senses_text
 from rillax.export.layout import Field, integer, reals
 from rillax.export.network import body_of
 from rillax.export.rules import rule_text
 from rillax.export.stream import OnStream, updates
 from rillax.export.text import fill, number
+
+ACTION_VALUES = (
+    """
+/* ---- the values of actions ---- */
+
+/* q(o, .), given what the observation has become. */
+static void value_actions(learner *self)
+{
+    dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
+          self->q_pass.$last, self->values);
+}
+
+static real error_of_q(const learner *self, real reward, const real *seen, int terminated)
+{
+    real values_next[LEARNER_ACTIONS];
+    body_pass ahead;
+"""
+    + exploration.NEXT_VALUES
+    + """\
+    const real q = self->values[self->action], q_next = values_next[largest(values_next)];
+    return reward + (terminated ? 0 : DISCOUNT) * q_next - q;
+}
+
+/* grad q: for the outputs, and on the way back. */
+static void gradient_of_q(const learner *self, real *g, body_slope *slope)
+{
+    for (int a = 0; a < LEARNER_ACTIONS; a++)
+        g[a] = a == self->action;
+    back(&self->q.w.body, &self->q_pass, &self->q_pass,
+         self->q.w.out_weight + self->action * FEATURES, slope);
+    past(&self->q.w.body, &self->q.memory, &self->q_pass, slope);
+}
+"""
+)
+"""What an agent with the network ``q`` has of it, beside what its rule does."""
 
 _FUNCTIONS = (
     """
@@ -18,15 +53,14 @@ _FUNCTIONS = (
 int learner_act(learner *self, const learner_real *observation)
 {
 """
-    + TAKE_IN
+    + agents.TAKE_IN
     + """\
     advance(&self->q.w.body, &self->q.memory, seen, self->fresh, &self->q_pass);
-    dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
-          self->q_pass.$last, self->values);
+    value_actions(self);
     self->greedy = epsilon_greedy(self, key, &self->action);
-    self->fresh = 0;
-    self->acted = 1;
-    self->ready = 1;
+"""
+    + agents.ACTED
+    + """\
     return self->action;
 }
 
@@ -35,60 +69,48 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
                   int truncated)
 {
     const int done = terminated || truncated, reset = done || !self->greedy;
-    real seen[LEARNER_INPUTS], g[LEARNER_ACTIONS], values_next[LEARNER_ACTIONS];
+    real seen[LEARNER_INPUTS], g[LEARNER_ACTIONS];
 ?added|    real added[LEARNER_ADDED];
 ?scaled|    reward_scale scale;
-    body_pass ahead;
     body_slope slope;
-    if (!self->acted)
-        return LEARNER_NO_ACTION;
-    if (!isfinite(reward) || !all_finite(LEARNER_OBSERVATIONS, next))
-        return LEARNER_NOT_FINITE;
+"""
+    + agents.CHECKS
+    + """\
     if (!self->ready) {
         recall(&self->q.w.body, &self->q.memory, self->observation, &self->q_pass);
-        dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
-              self->q_pass.$last, self->values);
+        value_actions(self);
     }
 """
-    + OUTCOME
-    + exploration.NEXT_VALUES
-    + """\
-    const real q = self->values[self->action], q_next = values_next[largest(values_next)];
+    + agents.OUTCOME
+    + """
     step by = {0};
-    by.td_error = reward + (terminated ? 0 : DISCOUNT) * q_next - q;
+    by.td_error = error_of_q(self, reward, seen, terminated);
+    gradient_of_q(self, g, &slope);
 
-    /* grad q */
-    for (int a = 0; a < LEARNER_ACTIONS; a++)
-        g[a] = a == self->action;
-    back(&self->q.w.body, &self->q_pass, &self->q_pass,
-         self->q.w.out_weight + self->action * FEATURES, &slope);
-    past(&self->q.w.body, &self->q.memory, &self->q_pass, &slope);
-
-    self->value = q;
+    self->value = self->values[self->action];
     self->epsilon = epsilon(one_more(self->step));
     self->fresh = done;
     self->acted = 0;
     self->ready = 0;
 ?goes_on|    self->refused = 0;
-    const real numbers[2] = {by.td_error, q};
+    const real numbers[2] = {by.td_error, self->value};
     if (!(size_of(2, numbers) + size_of(LEARNER_ACTIONS, g) + size(&slope) < REASON)) { /* or NaN */
         self->td_error = NAN; /* no step, and all else as in learner_skip */
 ?goes_on|        by.td_error = NAN;
 ?goes_on|        learn_q(self, by, g, &slope);
         $refused
-?added|        if (done)
-?added|            zero(LEARNER_ADDED, self->added);
-        return LEARNER_REFUSED;
+"""
+    + agents.NOT_KEPT
+    + """\
     }
     learn_q(self, by, g, &slope);
 
     self->td_error = by.td_error;
     self->cut = reset;
     self->step = one_more(self->step);
-?scaled|    keep_reward_scale(self, &scale);
-?added|    if (done)
-?added|        zero(LEARNER_ADDED, added);
-?added|    copy(LEARNER_ADDED, self->added, added);
+"""
+    + agents.KEPT
+    + """\
     return LEARNER_OK;
 }
 """
@@ -105,9 +127,11 @@ def stream_q(agent: StreamQ, observation_space: Any, action_space: Any) -> Agent
     body = body_of(agent.network, face.inputs)
     decay = agent.discount * agent.trace_decay
     rule = rule_text(agent.q, "q", decay)
-    q = OnStream("q", "network", "q(o, a)", body, face.actions, "LEARNER_ACTIONS", rule, "cut")
+    outputs = face.actions, "LEARNER_ACTIONS"
+    q = OnStream("q", "network", "q(o, a)", body, *outputs, rule, alone=True)
     words = {
         "last": body.last,
+        "of_q": "",
         "scaled": face.normalise_rewards,
         "added": face.added,
         "learn": q.learn(),
@@ -119,6 +143,7 @@ def stream_q(agent: StreamQ, observation_space: Any, action_space: Any) -> Agent
         normalisation.functions(face),
         senses_text(face),
         exploration.functions(agent),
+        fill(ACTION_VALUES, **words),
         fill(_FUNCTIONS, **words),
     ]
     constants = (

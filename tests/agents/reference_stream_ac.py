@@ -35,8 +35,9 @@ class ReferenceObGD:
 class ReferenceStreamAC:
     """The agent, stateful and slow; the caller draws the actions."""
 
-    def __init__(self, actor, critic, shape, log_std, *, gamma, tau, make_rules):
+    def __init__(self, actor, critic, shape, log_std, *, gamma, tau, make_rules, scale_gamma=None):
         self.actor, self.critic, self.gamma, self.tau = Net(actor), Net(critic), gamma, tau
+        self.scale_gamma = gamma if scale_gamma is None else scale_gamma
         self.continuous = log_std is not None
         self.theta = dict(self.actor.p)
         if self.continuous:
@@ -73,7 +74,7 @@ class ReferenceStreamAC:
 
     def learn(self, a, r, o2, terminated, truncated, ratio=lambda p: 1.0):
         """``ratio`` is what a step counts for, given the actor's probability of the action."""
-        self.ret = self.gamma * self.ret + r
+        self.ret = self.scale_gamma * self.ret + r
         self.ret_stats.add(np.float64(self.ret))
         r = r / self.ret_stats.std()
         n, mean, m2 = self.obs_stats.n, self.obs_stats.mean, self.obs_stats.m2

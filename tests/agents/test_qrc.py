@@ -36,7 +36,13 @@ STREAM = [
 
 
 @pytest.mark.parametrize(
-    ("clip_at", "kappa"), [("none", None), ("update", None), ("gradient", None), ("none", 2.0)]
+    ("clip_at", "kappa"),
+    [
+        ("none", None),
+        pytest.param("update", None, marks=pytest.mark.slow),
+        ("gradient", None),
+        pytest.param("none", 2.0, marks=pytest.mark.slow),
+    ],
 )
 def test_updates_equal_an_independent_implementation(clip_at, kappa, x64):
     """Greedy and non-greedy steps, a termination and a truncation, with large step sizes."""
@@ -53,7 +59,7 @@ def test_updates_equal_an_independent_implementation(clip_at, kappa, x64):
         epsilon_start=0.0,
         epsilon_end=0.0,
     )
-    state = agent.init(jax.random.key(3), BOX, ACTIONS)
+    state = jax.jit(lambda key: agent.init(key, BOX, ACTIONS))(jax.random.key(3))
     reference = ReferenceQRC(
         leaves(state.q.network),
         leaves(state.h.network),
@@ -100,7 +106,7 @@ def size(tree):
 RECURRENT = [(name, gradient) for name in CELLS for gradient in ("rtrl", "tbptt")]
 
 
-QUICK = ("rtu", "rtrl"), ("mingru", "rtrl"), ("feedforward", "rtrl")
+QUICK = (("rtu", "rtrl"),)
 
 
 @pytest.mark.parametrize(
@@ -137,8 +143,9 @@ def test_actions_are_epsilon_greedy(epsilon):
     act = jax.jit(jax.vmap(lambda key: agent.act(state._replace(key=key), jnp.ones(3))))
     states, actions = act(keys)
     q = state.q.network
-    memory = q.advance(q.initial_memory(), jnp.ones(3))
-    best = jnp.argmax(q(jnp.ones(3), hiddens(q.initial_memory()), memory))
+    blank = q.initial_memory()
+    values = jax.jit(lambda x: q(x, hiddens(blank), q.advance(blank, x)))(jnp.ones(3))
+    best = jnp.argmax(values)
     shares = np.bincount(np.array(actions), minlength=3) / 3000
     expected = np.where(np.arange(3) == best, 1 - epsilon + epsilon / 3, epsilon / 3)
     np.testing.assert_allclose(shares, expected, atol=0.04 if epsilon else 0)
@@ -164,6 +171,6 @@ def test_an_action_space_that_is_not_discrete_is_refused():
 
 def test_an_observation_of_the_wrong_shape_is_refused():
     agent = QRC(network=SMALL)
-    state = agent.init(jax.random.key(0), BOX, ACTIONS)
+    state = jax.eval_shape(lambda key: agent.init(key, BOX, ACTIONS), jax.random.key(0))
     with pytest.raises(ValueError, match=r"expected an observation of shape \(3,\), got \(4,\)"):
-        agent.act(state, jnp.ones(4))
+        jax.eval_shape(agent.act, state, jnp.ones(4))

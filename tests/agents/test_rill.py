@@ -18,10 +18,11 @@ from tests.updates.reference_intentional import ReferenceIntentional
 
 BOX = spaces.Box(-1.0, 1.0, (3,))
 SMALL = Architecture(cell=RTU(5), width=6, sparsity=0.5)
-GAMMA, LAMBDA, EPSILON, BOUT = 0.9, 0.7, 0.5, 7
+GAMMA, ACTOR_GAMMA, LAMBDA, EPSILON, BOUT = 0.9, 0.8, 0.7, 0.5, 7
 AGENT = Rill(
     network=SMALL,
     discount=GAMMA,
+    actor_discount=ACTOR_GAMMA,
     trace_decay=LAMBDA,
     entropy=0.3,
     actor=ObGD(kappa=3.0),
@@ -42,16 +43,17 @@ def begin(agent=AGENT, actions=4):
 
 
 def test_both_learners_equal_independent_implementations(x64):
-    state, decay = begin(), GAMMA * LAMBDA
+    state, decay, actor_decay = begin(), GAMMA * LAMBDA, ACTOR_GAMMA * LAMBDA
     q = ReferenceStreamQ(
         leaves(state.q.network), (3,), GAMMA, lambda p: ReferenceIntentional(p, 0.25, decay)
     )
     rules = (
-        lambda p: ReferenceObGD(p, 1.0, 3.0, decay),
-        lambda p: ReferenceObGD(p, 1.0, 2.0, decay),
+        lambda p: ReferenceObGD(p, 1.0, 3.0, actor_decay),
+        lambda p: ReferenceObGD(p, 1.0, 2.0, actor_decay),
     )
     nets = leaves(state.actor.network), leaves(state.critic.network)
-    ac = ReferenceStreamAC(*nets, (3,), None, gamma=GAMMA, tau=0.3, make_rules=rules)
+    gammas = {"gamma": ACTOR_GAMMA, "scale_gamma": GAMMA}  # rewards are scaled for both alike
+    ac = ReferenceStreamAC(*nets, (3,), None, **gammas, tau=0.3, make_rules=rules)
     rng = np.random.default_rng(0)
     observation, seen, ratios = rng.normal(size=3), [], []
     for _ in range(60):

@@ -36,7 +36,11 @@ def expected(kind, action, reward):
 
 @pytest.mark.parametrize(
     ("agent", "kind"),
-    [(QRC, "discrete"), (StreamAC, "discrete"), (StreamAC, "continuous")],
+    [
+        (QRC, "discrete"),
+        pytest.param(StreamAC, "discrete", marks=pytest.mark.slow),
+        (StreamAC, "continuous"),
+    ],
 )
 def test_networks_see_the_last_action_and_the_scaled_reward(agent, kind, x64):
     """Against a second account of the same stream; nothing at the start of an episode."""
@@ -60,7 +64,9 @@ def test_networks_see_the_last_action_and_the_scaled_reward(agent, kind, x64):
         np.testing.assert_allclose(state.added, added, rtol=1e-9)
 
 
-@pytest.mark.parametrize("agent", [pytest.param(QRC, marks=pytest.mark.slow), StreamQ, StreamAC])
+@pytest.mark.parametrize(
+    "agent", [StreamQ, *(pytest.param(a, marks=pytest.mark.slow) for a in (QRC, StreamAC))]
+)
 def test_it_is_normalised_along_with_the_observation(agent, x64):
     """By the mean and deviation of all that was taken in so far, the newest included."""
     agent = agent(network=SMALL, previous_action=True, previous_reward=True)

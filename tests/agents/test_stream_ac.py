@@ -54,9 +54,20 @@ RULES = {
 """Actor's and critic's, with lambda 0.7 and gamma 0.9; ours and the second implementations."""
 
 
-@pytest.mark.parametrize("rules", RULES)
-@pytest.mark.parametrize("space", [spaces.Discrete(3), spaces.Box(-0.5, 0.5, (2,))], ids=str)
-def test_updates_equal_an_independent_implementation(space, rules, x64):
+ACTIONS = {"discrete": spaces.Discrete(3), "continuous": spaces.Box(-0.5, 0.5, (2,))}
+QUICK = ("discrete", "obgd"), ("discrete", "intentional"), ("continuous", "obgd")
+
+
+@pytest.mark.parametrize(
+    ("kind", "rules"),
+    [
+        pytest.param(kind, rules, marks=() if (kind, rules) in QUICK else pytest.mark.slow)
+        for kind in ACTIONS
+        for rules in RULES
+    ],
+)
+def test_updates_equal_an_independent_implementation(kind, rules, x64):
+    space = ACTIONS[kind]
     (actor, critic), make_rules = RULES[rules]
     agent = StreamAC(
         network=SMALL,

@@ -32,7 +32,16 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize(("name", "temperature"), [*((n, 0.0) for n in RULES), ("obgd", 0.3)])
+QUICK = "obgd", "adaptive", "intentional"
+
+
+@pytest.mark.parametrize(
+    ("name", "temperature"),
+    [
+        *(pytest.param(n, 0.0, marks=() if n in QUICK else pytest.mark.slow) for n in RULES),
+        ("obgd", 0.3),
+    ],
+)
 def test_updates_equal_an_independent_implementation(name, temperature, x64):
     rule, make_reference = RULES[name]
     epsilon = 0.0 if temperature else 0.5

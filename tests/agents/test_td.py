@@ -62,8 +62,15 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("signals", [(), (1,)], ids=["reward", "observation"])
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    ("rule", "signals"),
+    [
+        pytest.param("obgd", (), id="obgd-reward", marks=pytest.mark.slow),
+        pytest.param("obgd", (1,), id="obgd-observation"),
+        pytest.param("intentional", (), id="intentional-reward"),
+        pytest.param("intentional", (1,), id="intentional-observation", marks=pytest.mark.slow),
+    ],
+)
 def test_updates_equal_an_independent_implementation(rule, signals, x64):
     ours, make_reference = RULES[rule]
     agent = TD(SMALL, signals, DISCOUNTS, LAMBDA, ours)

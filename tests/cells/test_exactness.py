@@ -128,10 +128,12 @@ def by_one_step(cell, xs, length, reset_at, key):
     return jax.grad(read, argnums=(0, 1))(cell, xs[length - 1])
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=pytest.mark.slow if "without gain" in n else ()) for n in CELLS],
-)
+VARIANTS = [
+    pytest.param(name, marks=pytest.mark.slow if "without gain" in name else ()) for name in CELLS
+]
+
+
+@pytest.mark.parametrize("name", VARIANTS)
 @settings(max_examples=30)
 @given(size=sizes, length=lengths, reset=st.floats(0, 1), seed=seeds)
 def test_rtrl_is_bptt_over_the_episode(name, size, length, reset, seed):
@@ -158,7 +160,7 @@ def test_a_peek_without_sensitivity_has_the_gradient_of_its_step(x64):
     assert_equal_leaves(by_peek(cell, xs, 7, key), one_step)
 
 
-@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("name", VARIANTS)
 @settings(max_examples=10)
 @given(size=sizes, length=lengths, seed=seeds)
 def test_tbptt_is_the_derivative_of_one_step(name, size, length, seed):

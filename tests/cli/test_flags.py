@@ -76,8 +76,8 @@ def test_every_documented_line_parses(argv):
     [
         ("--env RepeatFirstEasy", "rill"),
         ("--env CartPole-v1", "rill"),
-        ("--env HalfCheetah-P", "stream_ac"),
-        ("--env Pendulum-v1", "stream_ac"),
+        ("--env HalfCheetah-P", "brook"),
+        ("--env Pendulum-v1", "brook"),
         ("--kappa 2", "qrc"),
     ],
 )

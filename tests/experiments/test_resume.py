@@ -21,7 +21,7 @@ PPO = ["--rollout", "6", "--minibatches", "3", "--environments", "3"]
 """Short rollouts: when the first checkpoint is written, after 25 frames, one has been learned from
 and another is under way."""
 RUNS = {
-    "jax": ["--env", "MemoryChain", "--length", "3", "--agent", "qrc", "--frames", "20000"],
+    "jax": ["--env", "MemoryChain", "--length", "3", "--agent", "qrc", "--frames", "100000"],
     "ppo": ["--env", "MemoryChain", "--length", "3", "--agent", "ppo", "--frames", "3000", *PPO],
     "mujoco": ["--env", "Hopper-P", "--agent", "stream_ac", "--frames", "1500"],
     "mujoco_ppo": ["--env", "Hopper-P", "--agent", "ppo", "--frames", "2500", *PPO],

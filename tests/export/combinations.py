@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.spaces import Box, Discrete
 
-from rillax.agents import QRC, StreamAC, StreamQ
+from rillax.agents import QRC, Rill, StreamAC, StreamQ
 from rillax.cells import RTU, FeedForward, MinGRU
 from rillax.export import Library, source
 from rillax.export.library import compiler
@@ -31,6 +31,7 @@ STACK = Architecture(
 )
 HEADLESS = Architecture(cell=RTU(9, features="tanh"), width=7, head_widths=())
 DENSE = Architecture(cell=FeedForward(16), width=16)
+CURVED = Architecture(cell=RTU(16, features="tanh"), width=16)
 GATED = Architecture(cell=MinGRU(16, timescale_max=50.0), width=16)
 GATES = Architecture(
     layers=(
@@ -54,6 +55,9 @@ ADAPTIVE = AdaptiveObGD(0.01, kappa=10.0, beta=0.99)
 SLOW = {"actor": GENTLE, "critic": GENTLE}
 ALL_IN = {"previous_action": True, "previous_reward": True}
 APART = {"normalise_previous": False, "input_bound": 1.5, "normalisation_window": 40}
+SHORT = {"actor_discount": 0.5}
+NONE_IN = {"previous_action": False, "previous_reward": False}
+SETTLED = {"longest_bout": 7, "window": 5, "epsilon_frames": 0, "epsilon_start": 0.2}
 AS_IT_IS = {"normalise_observations": False, "normalise_rewards": False}
 
 LEARNERS: dict[str, tuple[Any, Any]] = {
@@ -84,6 +88,14 @@ LEARNERS: dict[str, tuple[Any, Any]] = {
     "q-gated": (StreamQ(network=GATED, epsilon_frames=3000, **APART), CHOICE),
     "q-dense": (StreamQ(network=DENSE, q=SQUARED_TRACE, epsilon_frames=3000), CHOICE),
     "q-plain": (StreamQ(network=PLAIN, epsilon_frames=3000, **AS_IT_IS), CHOICE),
+    "rill": (Rill(network=CURVED, **SLOW, **SHORT, epsilon_frames=3000), CHOICE),
+    "rill-linear": (Rill(network=SMALL, **SLOW, **SHORT, **SETTLED), CHOICE),
+    "rill-gated": (Rill(network=GATED, actor_discount=0.9, **SLOW, **APART), CHOICE),
+    "rill-dense": (
+        Rill(network=DENSE, q=ADAPTIVE, **INTENDED, **SHORT, previous_action=False),
+        CHOICE,
+    ),
+    "rill-plain": (Rill(network=PLAIN, q=GENTLE, **SLOW, **SHORT, **AS_IT_IS, **NONE_IN), CHOICE),
     "qrc": (QRC(network=SMALL, epsilon_frames=3000), CHOICE),
     "qrc-bounded": (QRC(network=SMALL, q=GENTLE, h=GENTLE, epsilon_frames=3000), CHOICE),
     "qrc-mixed": (QRC(network=HEADLESS, q=GENTLE, epsilon_frames=3000), CHOICE),

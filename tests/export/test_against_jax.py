@@ -115,8 +115,9 @@ def test_a_short_stream_in_single_precision():
     assert found.others == 0
 
 
-def test_a_short_stream_in_double_precision(x64):
-    found = compare("qrc-apart", steps=200, stretch=20, double=True)
+@pytest.mark.parametrize("name", ["qrc-apart", "rill"])
+def test_a_short_stream_in_double_precision(name, x64):
+    found = compare(name, steps=200, stretch=20, double=True)
     assert found.worst < DOUBLE
     assert found.others == 0
 

@@ -10,7 +10,7 @@ import pytest
 from gymnasium.spaces import Box, Discrete
 
 from rillax import Learner
-from rillax.agents import PPO, QRC, TD, StreamAC, StreamQ
+from rillax.agents import PPO, QRC, TD, Rill, StreamAC, StreamQ
 from rillax.cells import GRU, RTU
 from rillax.cli.export import learner_of
 from rillax.cli.main import main
@@ -24,6 +24,8 @@ from tests.export.combinations import CHOICE, SEES, needs_compiler, relative
 ROOT = Path(__file__).parents[2]
 GENTLE = ObGD(0.01, kappa=10.0)
 AGENT = StreamAC(network=Architecture(cell=RTU(4), width=5), actor=GENTLE, critic=GENTLE)
+RILL = Rill(network=AGENT.network, q=GENTLE, actor=GENTLE, critic=GENTLE)
+BOTH = pytest.mark.parametrize("agent", [AGENT, pytest.param(RILL, marks=pytest.mark.slow)])
 
 
 def live(learner: Learner, steps: int, seed: int = 0) -> list[int]:
@@ -37,8 +39,9 @@ def live(learner: Learner, steps: int, seed: int = 0) -> list[int]:
 
 
 @needs_compiler
-def test_the_engine_is_the_same_learner(tmp_path):
-    ours, c = (Learner(AGENT, SEES, CHOICE, seed=1, engine=e) for e in ("jax", "c"))
+@BOTH
+def test_the_engine_is_the_same_learner(agent, tmp_path):
+    ours, c = (Learner(agent, SEES, CHOICE, seed=1, engine=e) for e in ("jax", "c"))
     assert live(ours, 60) == live(c, 60)
     assert relative(flatten(c.state), flatten(ours.state))[0] < 1e-3
     assert ours.metrics.keys() == c.metrics.keys()
@@ -109,9 +112,10 @@ def test_an_interrupt_leaves_a_whole_learner_in_c(tmp_path):
 
 
 @needs_compiler
-def test_a_learner_goes_to_c_and_comes_back(tmp_path, monkeypatch, capsys):
+@BOTH
+def test_a_learner_goes_to_c_and_comes_back(agent, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    learner = Learner(AGENT, SEES, CHOICE, seed=1)
+    learner = Learner(agent, SEES, CHOICE, seed=1)
     live(learner, 30)
     learner.save("before.rillax")
     main(["export", "before.rillax", "--target", "c", "--out", "device"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rillax import envs, export
-from rillax.agents import QRC, StreamAC, StreamQ
+from rillax.agents import QRC, Rill, StreamAC, StreamQ
 from rillax.cells import RTU
 from rillax.loops.compiled import CompiledLoop
 from rillax.networks import Architecture
@@ -29,11 +29,18 @@ INTENTIONAL = StreamQ(
     network=Architecture(cell=RTU(32, r_min=0.5, r_max=0.99), width=16, sparsity=0.0),
     epsilon_frames=6_000,
 )
+DEFAULT = Rill(
+    network=Architecture(cell=RTU(32, features="tanh"), width=16),
+    actor_discount=0.5,
+    epsilon_frames=6_000,
+)
 WORLDS: dict[str, tuple[Any, Any, int]] = {
     "chain": (CHAIN, envs.MemoryChain(8), 40_000),
     "chain-q": (INTENTIONAL, envs.MemoryChain(8), 40_000),
+    "chain-rill": (DEFAULT, envs.MemoryChain(8), 40_000),
     "pole": (POLE, envs.make("PositionOnlyCartPoleEasy"), 100_000),
     "pole-q": (INTENTIONAL, envs.make("PositionOnlyCartPoleEasy"), 100_000),
+    "pole-rill": (DEFAULT, envs.make("PositionOnlyCartPoleEasy"), 100_000),
 }
 
 
@@ -57,7 +64,7 @@ def in_c(world: str, at: Path) -> list[float]:
             "-lm",
         ]
         subprocess.run(build, check=True)
-        place = world.removesuffix("-q")
+        place = world.partition("-")[0]
         said = subprocess.run([at / "a", place, str(seed), str(frames)], capture_output=True)
         finals.append(float(said.stdout))
     return finals

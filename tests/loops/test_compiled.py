@@ -49,7 +49,12 @@ INTENTIONAL = IntentionalPolicy(), Intentional()
             StreamQ(network=Architecture(cell=MinGRU(6), width=8)), marks=pytest.mark.slow
         ),
         Rill(network=Architecture(cell=RTU(6), width=8)),
-        StreamAC(Architecture(cell=RTU(6), width=8), actor=INTENTIONAL[0], critic=INTENTIONAL[1]),
+        pytest.param(
+            StreamAC(
+                Architecture(cell=RTU(6), width=8), actor=INTENTIONAL[0], critic=INTENTIONAL[1]
+            ),
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=lambda agent: type(agent).__name__,
 )
