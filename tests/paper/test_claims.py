@@ -250,7 +250,8 @@ def test_the_results_in_the_repository_can_be_read():
         assert {row["job"] for row in rows} == set(results.jobs)
         for row in rows:
             numbers = [value for value in row.values() if isinstance(value, float)]
-            assert numbers and np.isfinite(numbers).all(), row
+            assert numbers, row
+            assert np.isfinite(numbers).all(), row
 
 
 def test_the_page_has_everything_and_asks_for_nothing(paper, tmp_path):
