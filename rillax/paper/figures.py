@@ -6,6 +6,7 @@ from rillax.experiments import Job
 from rillax.paper import (
     choices,
     conditioning,
+    decay,
     fig1a,
     fig1b,
     horizon,
@@ -41,7 +42,7 @@ FIGURES = (
     kmemory.STALENESS,
     kmemory.RETURNS,
 )
-OURS = (choices.FIGURE, horizon.FIGURE, conditioning.FIGURE, suite.FIGURE)
+OURS = (choices.FIGURE, horizon.FIGURE, conditioning.FIGURE, decay.FIGURE, suite.FIGURE)
 """Studies of our own, which are no part of the paper."""
 NAMES = tuple(figure.name for figure in FIGURES)
 STUDIES = tuple(figure.name for figure in OURS)
