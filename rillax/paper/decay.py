@@ -1,4 +1,4 @@
-"""How long a trace should be on masked MuJoCo: stream AC(lambda) with the lambda of Table 4 and 0.99.
+"""Trace decay on masked MuJoCo: stream AC(lambda) with the lambda of Table 4 and with 0.99.
 
 The recurrence's credit decays at max(gamma lambda, r), that of encoder and head at gamma lambda
 alone, so a lambda from feed-forward work need not suit a recurrent agent. It is a study of ours and
