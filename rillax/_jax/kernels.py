@@ -10,10 +10,11 @@ compiler that is asked for too much may abort, it is asked for code of ours alon
 tests have compiled every kind.
 """
 
+import _thread
 import functools
 import itertools
+import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -153,12 +154,32 @@ def undisturbed(function: Function, *args: Any) -> Any:
     """
     double = bool(jnp.result_type(float) == jnp.float64)
 
-    def alike() -> Any:
-        with private.enable_x64(double):
-            return function(*args)
+    outcome: list[tuple[Any, BaseException | None]] = []
+    running = threading.Lock()
+    running.acquire()
 
-    with ThreadPoolExecutor(1) as pool:  # which waits for it in any case
-        return pool.submit(alike).result()
+    def alike() -> None:
+        try:
+            with private.enable_x64(double):
+                outcome.append((function(*args), None))
+        except BaseException as error:
+            outcome.append((None, error))
+        finally:
+            running.release()
+
+    # A bare thread and a bare lock: Python's conditions, which its threads and futures wait with,
+    # turn an interrupt at a bad moment into an error about a lock.
+    _thread.start_new_thread(alike, ())
+    interrupt: BaseException | None = None
+    while not outcome:
+        try:
+            running.acquire()
+        except BaseException as error:
+            interrupt = error
+    result, failure = outcome[0]
+    if interrupt or failure:
+        raise interrupt or failure  # type: ignore[misc] # one of them is there
+    return result
 
 
 class Program:

@@ -34,7 +34,8 @@ LOOKS: dict[str, tuple[str, Any, str]] = {
     "stream AC(λ), Taylor": ("#B03A00", "--", "^"),
     "stream AC(λ), exact transport": ("#5C1E00", (0, (5, 1)), "X"),
     "λ 0.8": ("#D55E00", "--", "^"),
-    "λ 0.99": ("#00578A", "-", "o"),
+    "λ 0.95": ("#00578A", "-", "o"),
+    "λ 0.99": ("#00578A", "-", "s"),
 }
 _STYLE = {
     "font.size": 9,

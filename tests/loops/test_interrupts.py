@@ -177,6 +177,42 @@ def test_no_interrupt_reaches_what_compiles():
     assert len(done) == 1
 
 
+def test_an_interrupt_at_any_moment_of_the_wait_is_an_interrupt():
+    """Python's own conditions make a RuntimeError of one that comes between two of their lines."""
+    ours, left = threading.get_ident(), []
+
+    def interrupt(frame, event, arg):
+        if threading.get_ident() == ours and left:
+            left[0] -= 1
+            if left[0] == 0:
+                left.clear()
+                raise KeyboardInterrupt
+
+    def waits():
+        sys.setprofile(interrupt)
+        try:
+            return undisturbed(time.sleep, 0.005)
+        finally:
+            sys.setprofile(None)
+
+    interrupted = 0
+    for moment in range(1, 400):
+        left[:] = [moment]
+        try:
+            waits()
+        except KeyboardInterrupt:
+            interrupted += 1
+        if left:  # there are no more moments
+            break
+    assert left
+    assert interrupted > 5
+
+
+def test_what_fails_undisturbed_fails_here():
+    with pytest.raises(ZeroDivisionError):
+        undisturbed(lambda: 1 / 0)
+
+
 def test_what_compiles_undisturbed_has_the_same_precision(x64):
     assert undisturbed(lambda: jnp.zeros(1).dtype) == jnp.float64
     with enable_x64(False):
