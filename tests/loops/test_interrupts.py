@@ -177,6 +177,7 @@ def test_no_interrupt_reaches_what_compiles():
     assert len(done) == 1
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of generators
 def test_an_interrupt_at_any_moment_of_the_wait_is_an_interrupt():
     """Python's own conditions make a RuntimeError of one that comes between two of their lines."""
     ours, left = threading.get_ident(), []
