@@ -20,7 +20,11 @@ from rillax.utils import ranges
 from rillax.utils.counts import next_until_last
 
 REASON = 1e12
-"""No TD error or value is as large as this, unless something has run away."""
+"""No TD error or value is as large as this, unless something has run away.
+
+Three factors of this size, such as an error, a weight and an input, still fit in single precision:
+the step that runs away leaves numbers that are finite, and the one after it is refused.
+"""
 
 
 def size(action_space: Any, previous_action: bool, previous_reward: bool) -> int:

@@ -37,8 +37,7 @@ static void values_row(const step *by, int n, real *restrict w, ${const}real *re
     for (int i = 0; i < n; i++) {
 ?traced|        z[i] = decay * z[i] + g[i];
         const real d = td_error * z[i] + present * g[i] - ahead * g_next[i];
-?traced|        w[i] += step_within(scale * d);
-?!traced|        w[i] += scale * d;
+        w[i] += scale * d;
     }
 }
 """
@@ -55,8 +54,7 @@ static void errors_row(const step *by, int n, real *restrict w, ${const}real *re
     for (int i = 0; i < n; i++) {
 ?traced|        z[i] = decay * z[i] + g[i];
         const real d = td_error * z[i] + present * g[i] - beta * w[i];
-?traced|        w[i] += step_within(scale * d);
-?!traced|        w[i] += scale * d;
+        w[i] += scale * d;
     }
 }
 """
@@ -279,7 +277,7 @@ def _functions(
     agent: QRC, face: Interface, body: Body, bounds: dict[str, bool], words: dict[str, Any]
 ) -> str:
     parts = [
-        fill(STEP, scale=True, moment=False, direction=True, limited=not all(bounds.values())),
+        fill(STEP, scale=True, moment=False, direction=True),
         BOUND if any(bounds.values()) else "",
         *(body_rows(body, row) for row in _rows(bounds)),
         normalisation.functions(face),

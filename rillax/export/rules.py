@@ -15,7 +15,6 @@ from rillax.export.text import fill, number
 from rillax.updates import SGD, AdaptiveObGD, Intentional, IntentionalPolicy, ObGD
 from rillax.updates.intentional import LARGEST, LAST
 from rillax.updates.obgd import LARGEST_SQUARE
-from rillax.updates.rules import LARGEST_STEP
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,6 @@ STEP = (
     f"""
 /* ---- the step-size rule ---- */
 
-#define LARGEST_STEP {number(LARGEST_STEP)}
 #define LARGEST_SQUARE {number(LARGEST_SQUARE)} /* a second moment stays finite */
 #define LARGEST_GRADIENT {number(LARGEST)} /* a larger one counts as none */
 """
@@ -100,13 +98,6 @@ typedef struct {
 ?direction|    real ahead;   /* the weight of the peek's gradient */
 ?direction|    real beta;    /* the weight of the parameters themselves */
 } step;
-?limited|
-?limited|/* A step of SGD leaves the parameters finite, but where they have run away, so large that
-?limited|   the one after it is refused. */
-?limited|static real step_within(real by)
-?limited|{
-?limited|    return MATH(fabs)(by) < LARGEST_STEP ? by : LARGEST_STEP;
-?limited|}
 ?moment|
 ?moment|/* 1 - beta^t, the weight that a running mean from zero has given to t numbers. */
 ?moment|static real from_start(real log_beta, int32_t t)
@@ -153,7 +144,7 @@ static void follow_row(const step *by, int n, real *restrict w, real *restrict z
     const real decay = by->decay, scale = by->scale;
     for (int i = 0; i < n; i++) {
         z[i] = decay * z[i] + g[i];
-        w[i] += step_within(scale * z[i]);
+        w[i] += scale * z[i];
     }
 }
 """,

@@ -167,7 +167,6 @@ def updates(body: Body, networks: list[OnStream]) -> str:
     step = fill(
         STEP,
         scale="follow" in rows,
-        limited="follow" in rows,
         moment=any(rule.has_moment for rule in rules),
         direction=False,
     )

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, get_args
 
 import jax
-import jax.numpy as jnp
 import optax
-from jaxtyping import Array
 
 from rillax.updates.adaptive import adaptive
 from rillax.updates.intentional import Preconditioner, intentional
@@ -30,7 +28,6 @@ from rillax.utils import ranges
 from rillax.utils.names import choose
 
 Transformation: TypeAlias = optax.GradientTransformationExtraArgs
-LARGEST_STEP = 1e12
 
 
 class Rule(Protocol):
@@ -81,15 +78,7 @@ class SGD:
     def _step(self, direction: Any, td_error: Any) -> Any:
         if self.clip is not None:
             direction = clip_by_norm(direction, self.clip)
-        # Where the TD error is NaN, so is the direction. And however far a network has run away,
-        # its next step leaves it finite, but so large that the TD error after it is refused.
-        most = refused(td_error, jnp.asarray(LARGEST_STEP))
-
-        def step(d: Array) -> Array:
-            by = self.step_size * d
-            return jnp.where(jnp.abs(by) < LARGEST_STEP, by, most)
-
-        return jax.tree.map(step, direction)
+        return refused(td_error, jax.tree.map(lambda d: self.step_size * d, direction))
 
 
 @dataclass(frozen=True)

@@ -620,7 +620,6 @@ static real size(const body_slope *s)
 
 /* ---- the step-size rule ---- */
 
-#define LARGEST_STEP REAL(1000000000000.0)
 #define LARGEST_SQUARE REAL(1e+36) /* a second moment stays finite */
 #define LARGEST_GRADIENT REAL(1000000000000000.0) /* a larger one counts as none */
 
@@ -635,13 +634,6 @@ typedef struct {
     real beta;    /* the weight of the parameters themselves */
 } step;
 
-/* A step of SGD leaves the parameters finite, but where they have run away, so large that
-   the one after it is refused. */
-static real step_within(real by)
-{
-    return MATH(fabs)(by) < LARGEST_STEP ? by : LARGEST_STEP;
-}
-
 /* z <- gamma lambda z + g, and w <- w + scale (delta z + present g - ahead g'). */
 static void values_row(const step *by, int n, real *restrict w, real *restrict z,
                        const real *restrict g, const real *restrict g_next)
@@ -652,7 +644,7 @@ static void values_row(const step *by, int n, real *restrict w, real *restrict z
     for (int i = 0; i < n; i++) {
         z[i] = decay * z[i] + g[i];
         const real d = td_error * z[i] + present * g[i] - ahead * g_next[i];
-        w[i] += step_within(scale * d);
+        w[i] += scale * d;
     }
 }
 
@@ -737,7 +729,7 @@ static void errors_row(const step *by, int n, real *restrict w, real *restrict z
     for (int i = 0; i < n; i++) {
         z[i] = decay * z[i] + g[i];
         const real d = td_error * z[i] + present * g[i] - beta * w[i];
-        w[i] += step_within(scale * d);
+        w[i] += scale * d;
     }
 }
 
