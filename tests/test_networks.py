@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import equinox as eqx
 import jax
@@ -143,6 +144,43 @@ def test_a_head_may_read_the_recurrence_straight():
     assert built.head.blocks == ()
     assert built.head.linear.weight.shape == (2, 10)
     assert set(np.sum(np.array(built.head.linear.weight) == 0, axis=1)) == {5}
+
+
+def test_outputs_may_read_the_observation_directly(x64):
+    """What they make of it is added to what they would be otherwise, and nothing else changes."""
+    settings = Architecture(cell=RTU(4), width=6, sparsity=0.5)
+    plain = settings.build(jax.random.key(0), (3,), 2)
+    wide = replace(settings, direct=True).build(jax.random.key(0), (3,), 2)
+    some = replace(settings, direct=True).build(jax.random.key(0), (3,), 2, added=1)
+    assert some.head.linear.weight.shape == (2, 6 + 2)
+    weight = wide.head.linear.weight
+    assert weight.shape == (2, 6 + 3)
+    np.testing.assert_array_equal(weight[:, :6], plain.head.linear.weight)
+    assert np.all(np.array(weight[:, 6:]) == 0)
+
+    rng = np.random.default_rng(0)
+    direct, observations = rng.normal(size=(2, 3)), rng.normal(size=(7, 3))
+    wide = eqx.tree_at(
+        lambda n: n.head.linear.weight, wide, np.concatenate([weight[:, :6], direct], axis=1)
+    )
+    memories = plain.initial_memory()
+    for observation in observations[:-1]:
+        memories = plain.advance(memories, observation)
+    x, after = observations[-1], plain.advance(memories, observations[-1])
+    for read in (
+        lambda network: network(x, hiddens(memories), after)[1],
+        lambda network: network.peek(x, memories)[1],
+    ):
+        value, gradient = jax.value_and_grad(read)(wide)
+        expected, rest = jax.value_and_grad(read)(plain)
+        np.testing.assert_allclose(value, expected + direct[1] @ x, rtol=1e-12)
+        of_weight = gradient.head.linear.weight
+        np.testing.assert_allclose(of_weight[1, 6:], x, rtol=1e-12)
+        np.testing.assert_array_equal(of_weight[0, 6:], 0)
+        cut = eqx.tree_at(lambda n: n.head.linear.weight, gradient, of_weight[:, :6])
+        pairs = zip(jax.tree.leaves(cut), jax.tree.leaves(rest), strict=True)
+        for actual, one in pairs:
+            np.testing.assert_allclose(actual, one, rtol=1e-12)
 
 
 def test_a_blind_encoder_starts_without_inputs():

@@ -67,7 +67,7 @@ def test_each_layer_has_the_gradient_of_bptt_with_its_inputs_held_fixed(layers, 
             x = changed.read(last(unroll(changed, inputs[i])))
             for above, state in zip(network.layers[i + 1 :], before[i + 1 :], strict=True):
                 x = above.read(above.step(state.hidden, x))
-            return network.head(x)[1]
+            return network.head(x, observations[-1])[1]
 
         expected = jax.grad(output)(cell)
         for a, e in zip(jax.tree.leaves(actual.layers[i]), jax.tree.leaves(expected), strict=True):

@@ -193,8 +193,9 @@ class PPO(senses.Inputs):
         outputs, log_deviation, bounds, action = actions_of(action_space, self.state_deviation)
         added = senses.nothing(action_space, self.previous_action, self.previous_reward)
         inputs = senses.input_shape(shape, added)
-        actor = self.network.build(key_actor, inputs, outputs, self.actor_gain)
-        critic = self.network.build(key_critic, inputs, 1, self.critic_gain)
+        count = senses.size(action_space, self.previous_action, self.previous_reward)
+        actor = self.network.build(key_actor, inputs, outputs, self.actor_gain, count)
+        critic = self.network.build(key_critic, inputs, 1, self.critic_gain, count)
         learns = Parameters(split(actor)[0], log_deviation, split(critic)[0])
         no, number = jnp.bool_(False), jnp.zeros(())
         sample = Sample(
@@ -244,11 +245,11 @@ class PPO(senses.Inputs):
 
         def one(key: Any, now: Memories, last: Array, o: Array, fresh: Array, seen: Array) -> Any:
             now = _move(state.actor, state.critic, now, o, fresh, seen)
-            out = read(state.actor, now.actor)
+            out = read(state.actor, now.actor, o)
             policy = make_policy(out, state.log_deviation, self.state_deviation)
             chosen = policy.sample(key) if explore else policy.mode()
             action = jnp.where(seen, chosen, last)
-            value = read(state.critic, now.critic)[0]
+            value = read(state.critic, now.critic, o)[0]
             return now, action, policy.log_probability(action), value, policy.entropy()
 
         now, action, log_probability, value, entropy = jax.vmap(one)(

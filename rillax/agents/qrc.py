@@ -115,8 +115,9 @@ class QRC(senses.Inputs):
         actions = spaces.action_count(action_space)
         sensed = senses.at_start(self, observation_space, action_space)
         inputs = sensed["observation"].shape
-        q = self.network.build(key_q, inputs, actions)
-        h = self.network.build(key_h, inputs, actions)
+        added = senses.size(action_space, self.previous_action, self.previous_reward)
+        q = self.network.build(key_q, inputs, actions, added=added)
+        h = self.network.build(key_h, inputs, actions, added=added)
         q_learns, h_learns = split(q)[0], split(h)[0]
         traced = _Traced(q_learns, h_learns, jnp.zeros(()))
         return QRCState(

@@ -88,7 +88,7 @@ class Rill(senses.Inputs):
 
     learns_from: ClassVar[Literal["steps", "rollouts"]] = "steps"
 
-    network: Architecture = Architecture(cell=RTU(features="tanh"))
+    network: Architecture = Architecture(cell=RTU(features="tanh"), direct=True)
     discount: float = 0.5
     """gamma_q, of the values of actions. Rewards are scaled by the spread of this return."""
     actor_discount: float = 0.9
@@ -105,7 +105,7 @@ class Rill(senses.Inputs):
     """tau, the weight of the policy's entropy."""
     epsilon_start: float = 1.0
     """Share of random actions at the start, where Q acts."""
-    epsilon_end: float = 0.01
+    epsilon_end: float = 0.001
     """Share of random actions at the end, where Q acts."""
     epsilon_frames: int = 20_000
     """Frames over which epsilon falls, in a straight line."""
@@ -135,9 +135,10 @@ class Rill(senses.Inputs):
         key, key_q, key_actor, key_critic = jax.random.split(key, 4)
         sensed = senses.at_start(self, observation_space, action_space)
         inputs, actions = sensed["observation"].shape, spaces.action_count(action_space)
-        q = self.network.build(key_q, inputs, actions)
-        actor = self.network.build(key_actor, inputs, actions)
-        critic = self.network.build(key_critic, inputs, 1)
+        added = senses.size(action_space, self.previous_action, self.previous_reward)
+        q = self.network.build(key_q, inputs, actions, added=added)
+        actor = self.network.build(key_actor, inputs, actions, added=added)
+        critic = self.network.build(key_critic, inputs, 1, added=added)
         return RillState(
             q=start(q),
             actor=start(actor),

@@ -113,8 +113,9 @@ class StreamAC(senses.Inputs):
         outputs, log_deviation, bounds, action = actions_of(action_space, self.state_deviation)
         sensed = senses.at_start(self, observation_space, action_space)
         inputs = sensed["observation"].shape
-        actor = self.network.build(key_actor, inputs, outputs, self.actor_gain)
-        critic = self.network.build(key_critic, inputs, 1, self.critic_gain)
+        added = senses.size(action_space, self.previous_action, self.previous_reward)
+        actor = self.network.build(key_actor, inputs, outputs, self.actor_gain, added)
+        critic = self.network.build(key_critic, inputs, 1, self.critic_gain, added)
         return StreamACState(
             actor=start(actor),
             log_deviation=log_deviation,

@@ -86,7 +86,8 @@ class StreamQ(senses.Inputs):
         key, key_q = jax.random.split(key)
         sensed = senses.at_start(self, observation_space, action_space)
         inputs = sensed["observation"].shape
-        q = self.network.build(key_q, inputs, spaces.action_count(action_space))
+        added = senses.size(action_space, self.previous_action, self.previous_reward)
+        q = self.network.build(key_q, inputs, spaces.action_count(action_space), added=added)
         return StreamQState(
             q=start(q),
             optimiser=self._rule().init(split(q)[0]),

@@ -44,6 +44,8 @@ class Body:
     cells: tuple[CellText, ...]
     head: tuple[Block, ...]
     activation: str
+    direct: int
+    """How many of the inputs the output layer reads as well, next to the last features."""
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -52,11 +54,21 @@ class Body:
     @property
     def last(self) -> str:
         """What the output layer reads, as a member of a pass."""
+        return "joined" if self.direct else self.above
+
+    @property
+    def above(self) -> str:
+        """What comes out of the last layer of the body."""
         return self.head[-1].name if self.head else f"{self.cells[-1].name}.features"
 
     @property
-    def features(self) -> int:
+    def top(self) -> int:
+        """How many numbers that are."""
         return self.head[-1].width if self.head else self.cells[-1].features
+
+    @property
+    def features(self) -> int:
+        return self.top + self.direct
 
     @property
     def widest(self) -> int:
@@ -93,7 +105,7 @@ def _leaves_of(block: Block) -> list[Leaf]:
     return [weight, (f"{block.name}_bias", f"{block.path}.linear.bias", block.width)]
 
 
-def body_of(network: Architecture, inputs: int) -> Body:
+def body_of(network: Architecture, inputs: int, observations: int) -> Body:
     """The body of a network in C; a ``ValueError`` names what cannot be exported."""
     _refuse(network)
     encoder: list[Block] = []
@@ -116,7 +128,8 @@ def body_of(network: Architecture, inputs: int) -> Body:
         name = f"head_{i + 1}" if len(widths) > 1 else "head"
         head.append(Block(name, f".head.blocks[{i}]", source, size, width, network.head_layer_norm))
         source, size = name, width
-    return Body(inputs, tuple(encoder), tuple(cells), tuple(head), network.activation)
+    parts = tuple(encoder), tuple(cells), tuple(head)
+    return Body(inputs, *parts, network.activation, observations if network.direct else 0)
 
 
 def _refuse(network: Architecture) -> None:
@@ -160,6 +173,8 @@ def structs(body: Body) -> str:
     for block in body.head:
         weights.append(_block_weights(block))
         passing.append(_block_pass(block))
+    if body.direct:
+        passing.append(f"    learner_real joined[{body.features}];")
     memory = [f"    {cell.name}_memory {cell.name};" for cell in body.cells]
     parts += [
         _struct("What a network learns, but for its output layer.", weights, "body_weights"),
@@ -205,6 +220,10 @@ def functions(body: Body, of_peek: bool) -> str:
     activation = ACTIVATION_NAMES[body.activation]
     encode = "".join(_block_forward(block, activation) for block in body.encoder)
     read = "".join(_block_forward(block, activation) for block in body.head)
+    if body.direct:
+        read += "" if body.head else "    (void)w;\n"
+        read += f"    copy({body.top}, p->joined, p->{body.above});\n"
+        read += f"    copy({body.direct}, p->joined + {body.top}, p->seen);\n"
     inputs = _cell_inputs(body)
     lines = {
         kind: "".join(
@@ -233,7 +252,7 @@ def functions(body: Body, of_peek: bool) -> str:
             recall=lines["recall"].rstrip("\n"),
             peek=lines["peek"].rstrip("\n"),
             read=read.rstrip("\n"),
-            has_head=bool(body.head),
+            has_head=bool(body.head or body.direct),
             back=_back(body, activation).rstrip("\n"),
             past="\n".join(
                 f"    {c}_past(&w->{c}, &m->{c}, &p->{c}, &s->{c});"

@@ -203,7 +203,7 @@ def qrc(agent: QRC, observation_space: Any, action_space: Any) -> AgentText:
             "one, and ObGD bounds steps too"
         )
     face = interface_of(agent, observation_space, action_space)
-    body = body_of(agent.network, face.inputs)
+    body = body_of(agent.network, face.inputs, face.observations)
     bounds = {net: _is_bounded(net, getattr(agent, net)) for net in ("q", "h")}
     words: dict[str, Any] = {
         "actions": face.actions,

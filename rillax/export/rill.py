@@ -207,7 +207,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
 def rill(agent: Rill, observation_space: Any, action_space: Any) -> AgentText:
     """The agent in C; a ``ValueError`` names what cannot be exported."""
     face = interface_of(agent, observation_space, action_space)
-    body = body_of(agent.network, face.inputs)
+    body = body_of(agent.network, face.inputs, face.observations)
     networks = _networks(agent, face, body)
     goes_on = {network.name: network.rule.goes_on for network in networks}
     words: dict[str, Any] = {

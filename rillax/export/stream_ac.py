@@ -231,7 +231,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
 def stream_ac(agent: StreamAC, observation_space: Any, action_space: Any) -> AgentText:
     """The agent in C; a ``ValueError`` names what cannot be exported."""
     face = interface_of(agent, observation_space, action_space)
-    body = body_of(agent.network, face.inputs)
+    body = body_of(agent.network, face.inputs, face.observations)
     decay = agent.discount * agent.trace_decay
     actor = OnStream(
         "actor",

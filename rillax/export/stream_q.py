@@ -124,7 +124,7 @@ def stream_q(agent: StreamQ, observation_space: Any, action_space: Any) -> Agent
             f"StreamQ(temperature={agent.temperature}) has no form in C; temperature=0 has one"
         )
     face = interface_of(agent, observation_space, action_space)
-    body = body_of(agent.network, face.inputs)
+    body = body_of(agent.network, face.inputs, face.observations)
     decay = agent.discount * agent.trace_decay
     rule = rule_text(agent.q, "q", decay)
     outputs = face.actions, "LEARNER_ACTIONS"

@@ -73,6 +73,9 @@ class Architecture:
     """Share of the weights of encoder and head that start at zero."""
     reader_sparsity: float | None = None
     """The same for the layer that reads the recurrence alone; as the others if not given."""
+    direct: bool = False
+    """Whether the output layer also reads the observation itself (not the last action and reward),
+    with weights that start at zero."""
     cell_step: float = 1.0
     """Factor on the steps of the recurrent parameters."""
     update_every: int = 1
@@ -116,8 +119,12 @@ class Architecture:
         observation_shape: tuple[int, ...],
         outputs: int,
         output_gain: float | None = None,
+        added: int = 0,
     ) -> Network:
-        """A network; with ``output_gain`` its last layer starts orthogonal, times that."""
+        """A network; with ``output_gain`` its last layer starts orthogonal, times that.
+
+        The last ``added`` of the inputs are not of the observation: the last action and reward.
+        """
         key_encoder, key_cell, key_hidden, key_out = jax.random.split(key, 4)
         encoder = self._encoder(key_encoder, observation_shape)
         layers = self._layers(key_cell, _output_size(encoder, observation_shape))
@@ -131,7 +138,8 @@ class Architecture:
             out = linear(int(last), outputs, sparsity, self.initialisation, key=key_out)
         else:
             out = orthogonal_linear(int(last), outputs, output_gain, key=key_out)
-        head = Head(blocks, out)
+        direct = math.prod(observation_shape) - added if self.direct else 0
+        head = Head(blocks, _widened(out, direct) if direct else out, direct)
         return Network(encoder, layers, head, self.learn_encoder, self.update_every, self.cell_step)
 
     def _encoder(self, key: PRNGKeyArray, shape: tuple[int, ...]) -> Callable[[Array], Array]:
@@ -168,6 +176,13 @@ class Architecture:
             cells.append(settings.build(key_layer, inputs, defaults))
             inputs = cells[-1].features
         return tuple(cells)
+
+
+def _widened(layer: eqx.nn.Linear, more: int) -> eqx.nn.Linear:
+    """A dense layer that takes in so many more numbers, and makes nothing of them yet."""
+    weight = jnp.pad(layer.weight, ((0, 0), (0, more)))
+    wide = eqx.nn.Linear(weight.shape[1], weight.shape[0], key=jax.random.key(0))
+    return eqx.tree_at(lambda layer: (layer.weight, layer.bias), wide, (weight, layer.bias))
 
 
 def _output_size(encoder: Callable[[Array], Array], shape: tuple[int, ...]) -> int:

@@ -28,10 +28,16 @@ class Head(eqx.Module):
 
     blocks: tuple[Block, ...]
     linear: eqx.nn.Linear
+    direct: int = eqx.field(static=True, default=0)
+    """How many numbers of what comes in the outputs read as well, next to the last features."""
 
-    def __call__(self, features: Float[Array, " features"]) -> Float[Array, " outputs"]:
+    def __call__(
+        self, features: Float[Array, " features"], observation: Float[Array, "..."]
+    ) -> Float[Array, " outputs"]:
         for block in self.blocks:
             features = block(features)
+        if self.direct:
+            features = jnp.concatenate([features, observation.ravel()[: self.direct]])
         return self.linear(features)
 
 
@@ -71,23 +77,23 @@ class Network(eqx.Module):
         x = self.encoder(observation)
         for cell, before, memory in zip(self.layers, previous, memories, strict=True):
             x = _read(cell, remember(cell, x, before, memory))
-        return self.head(x)
+        return self.head(x, observation)
 
     def peek(self, observation: Array, memories: Memories) -> Float[Array, " outputs"]:
         """What the outputs would be after one more observation; the memories stay."""
         x = self.encoder(observation)
         for cell, memory in zip(self.layers, memories, strict=True):
             x = _read(cell, cell.step(past(cell, memory), x))
-        return self.head(x)
+        return self.head(x, observation)
 
     def inputs(self, observation: Array, memories: Memories) -> list[Array]:
         """What each layer takes in, given the memories that have taken it in."""
         below = [self._read_below(i, memories[i - 1].hidden) for i in range(1, len(self.layers))]
         return [self.encoder(observation), *below]
 
-    def output(self, states: Hiddens) -> Float[Array, " outputs"]:
-        """The outputs, given the state of every layer."""
-        return self.head(self.layers[-1].read(states[-1]))
+    def output(self, states: Hiddens, observation: Array) -> Float[Array, " outputs"]:
+        """The outputs, given the state of every layer after an observation."""
+        return self.head(self.layers[-1].read(states[-1]), observation)
 
     def _read_below(self, layer: int, hidden: Any) -> Array:
         return _read(self.layers[layer - 1], hidden)

@@ -29,7 +29,7 @@ def along(
 
     inputs = (jax.vmap(network.encoder)(observation), fresh, seen)
     _, hidden = jax.lax.scan(step, hidden, inputs)
-    return jax.vmap(network.output)(hidden)
+    return jax.vmap(network.output)(hidden, observation)
 
 
 def move(
@@ -46,8 +46,9 @@ def move(
     return where(seen, network.advance(before, o), before)
 
 
-def read(network: Network, memories: Memories) -> Float[Array, " outputs"]:
-    return network.output(hiddens(memories))
+def read(network: Network, memories: Memories, observation: Array) -> Float[Array, " outputs"]:
+    """The outputs, of memories that have taken this observation in."""
+    return network.output(hiddens(memories), observation)
 
 
 def hidden_alone(memories: Memories) -> Memories:

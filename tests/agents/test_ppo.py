@@ -249,7 +249,7 @@ def through_time(agent, learns, frozen, rollout, cut):
                 blank,
             )
             hidden = cell.step(hidden, network.encoder(observation))
-            return hidden, network.head(cell.read(hidden))
+            return hidden, network.head(cell.read(hidden), observation)
 
         return jax.lax.scan(step, cell.initial_hidden(), (observation, fresh, cuts))[1]
 

@@ -32,6 +32,8 @@ STACK = Architecture(
 HEADLESS = Architecture(cell=RTU(9, features="tanh"), width=7, head_widths=())
 DENSE = Architecture(cell=FeedForward(16), width=16)
 CURVED = Architecture(cell=RTU(16, features="tanh"), width=16)
+DIRECT = replace(CURVED, direct=True)
+STRAIGHT = replace(HEADLESS, direct=True)
 GATED = Architecture(cell=MinGRU(16, timescale_max=50.0), width=16)
 GATES = Architecture(
     layers=(
@@ -66,7 +68,7 @@ LEARNERS: dict[str, tuple[Any, Any]] = {
     "ac-dense": (StreamAC(network=DENSE, **SLOW), CHOICE),
     "ac-stack": (StreamAC(network=STACK, **SLOW), CHOICE),
     "ac-plain": (StreamAC(network=PLAIN, **SLOW, **AS_IT_IS), FORCE),
-    "ac-added": (StreamAC(network=SMALL, **SLOW, **ALL_IN), FORCE),
+    "ac-added": (StreamAC(network=DIRECT, **SLOW, **ALL_IN), FORCE),
     "ac-apart": (StreamAC(network=SMALL, previous_reward=True, **SLOW, **APART), CHOICE),
     "ac-unbounded": (
         StreamAC(network=SMALL, previous_action=True, input_bound=None, **SLOW),
@@ -82,13 +84,13 @@ LEARNERS: dict[str, tuple[Any, Any]] = {
     "ac-gates": (StreamAC(network=GATES, **INTENDED), CHOICE),
     "ac-by-step": (StreamAC(network=BY_STEP, **SLOW), CHOICE),
     "q": (StreamQ(network=SMALL, epsilon_frames=3000), CHOICE),
-    "q-obgd": (StreamQ(network=SMALL, q=GENTLE, epsilon_frames=3000, **ALL_IN), CHOICE),
+    "q-obgd": (StreamQ(network=STRAIGHT, q=GENTLE, epsilon_frames=3000, **ALL_IN), CHOICE),
     "q-sgd": (StreamQ(network=STACK, q=SGD(1e-3), epsilon_frames=0, epsilon_start=0.2), CHOICE),
     "q-adaptive": (StreamQ(network=HEADLESS, q=ADAPTIVE, epsilon_frames=3000), CHOICE),
     "q-gated": (StreamQ(network=GATED, epsilon_frames=3000, **APART), CHOICE),
     "q-dense": (StreamQ(network=DENSE, q=SQUARED_TRACE, epsilon_frames=3000), CHOICE),
     "q-plain": (StreamQ(network=PLAIN, epsilon_frames=3000, **AS_IT_IS), CHOICE),
-    "rill": (Rill(network=CURVED, **SLOW, **SHORT, epsilon_frames=3000), CHOICE),
+    "rill": (Rill(network=DIRECT, **SLOW, **SHORT, epsilon_frames=3000), CHOICE),
     "rill-linear": (Rill(network=SMALL, **SLOW, **SHORT, **SETTLED), CHOICE),
     "rill-gated": (Rill(network=GATED, actor_discount=0.9, **SLOW, **APART), CHOICE),
     "rill-dense": (
@@ -98,7 +100,7 @@ LEARNERS: dict[str, tuple[Any, Any]] = {
     "rill-plain": (Rill(network=PLAIN, q=GENTLE, **SLOW, **SHORT, **AS_IT_IS, **NONE_IN), CHOICE),
     "qrc": (QRC(network=SMALL, epsilon_frames=3000), CHOICE),
     "qrc-bounded": (QRC(network=SMALL, q=GENTLE, h=GENTLE, epsilon_frames=3000), CHOICE),
-    "qrc-mixed": (QRC(network=HEADLESS, q=GENTLE, epsilon_frames=3000), CHOICE),
+    "qrc-mixed": (QRC(network=STRAIGHT, q=GENTLE, epsilon_frames=3000), CHOICE),
     "qrc-dense": (QRC(network=DENSE, epsilon_frames=0, epsilon_start=0.1), CHOICE),
     "qrc-stack": (QRC(network=STACK, **ALL_IN), CHOICE),
     "qrc-gated": (QRC(network=GATED, epsilon_frames=3000), CHOICE),
