@@ -33,7 +33,7 @@ typedef uint32_t bits_of_real;
 #define EPSILON_START REAL(1.0)
 #define EPSILON_END REAL(0.01)
 #define EPSILON_FRAMES 6000
-#define LEARNER_KIND 0xD16981D2u
+#define LEARNER_KIND 0x29D53060u
 
 enum {
     ENCODER_INPUTS = 3,
