@@ -278,7 +278,7 @@ def through_time(agent, learns, frozen, rollout, cut):
 )
 def test_with_unchanged_parameters_the_gradient_is_that_of_bptt(cell, gradient, length, x64):
     """Through all of time for cell and head under RTRL; through each sequence for the encoder."""
-    network = dataclasses.replace(SMALL, cell=CELLS[cell](3, gradient=gradient))
+    network = dataclasses.replace(SMALL, cell=CELLS[cell](3, gradient=gradient), direct=True)
     agent = PPO(
         network=network, rollout=STEPS, minibatches=1, sequence_length=length, environments=2
     )
