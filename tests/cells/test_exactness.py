@@ -186,9 +186,8 @@ def test_tbptt_differs_from_rtrl_once_there_is_a_past(name, x64):
 @pytest.mark.parametrize("cell", ["rtu", "rtu_nonlinear", "mingru", "gru", "lstm", "feedforward"])
 def test_a_network_credits_head_and_cell_exactly_and_the_encoder_for_one_step(cell, x64):
     """The three parameter groups of Section 3, each against plain autodiff of its definition."""
-    network = Architecture(cell=KINDS[cell](4), width=5, sparsity=0.5).build(
-        jax.random.key(0), (3,), 2
-    )
+    settings = Architecture(cell=KINDS[cell](4), width=5, sparsity=0.5, direct=True)
+    network = settings.build(jax.random.key(0), (3,), 2)
     network = jax.tree.map(lambda p: p.astype(jnp.float64), network)
     observations = jax.random.normal(jax.random.key(1), (7, 3))
     memory = network.initial_memory()
@@ -202,12 +201,14 @@ def test_a_network_credits_head_and_cell_exactly_and_the_encoder_for_one_step(ce
         """Every encoded input a constant: exact for head and cell."""
         xs = [jax.lax.stop_gradient(network.encoder(o)) for o in observations]
         (cell,) = network.layers
-        return network.head(cell.read(unroll(cell, jnp.stack(xs), 7, 0)))[1]
+        features = cell.read(unroll(cell, jnp.stack(xs), 7, 0))
+        return network.head(features, observations[-1])[1]
 
     def one_step(network: Network):
         """The hidden state one step before a constant: the encoder's definition."""
         (cell,), (before,) = network.layers, hiddens(previous)
-        return network.head(cell.read(cell.step(before, network.encoder(observations[-1]))))[1]
+        features = cell.read(cell.step(before, network.encoder(observations[-1])))
+        return network.head(features, observations[-1])[1]
 
     actual = jax.grad(through_memory)(network)
     assert_equal_leaves((actual.layers, actual.head), _parts(jax.grad(through_time)(network)))
