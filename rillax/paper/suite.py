@@ -139,13 +139,15 @@ def _scale(results: Results, task: str) -> tuple[float, float] | None:
 def draw(results: Results, columns: int | None) -> Any:
     """A row for each task, a mark for each line; at the end the means of games and of robots."""
     figure, (axes,) = panels(1, 1, width=6.0, height=5.0)
-    seen = [task for task in (*GAMES, *ROBOTS) if task in results.groups]
+    found = {label: scores(results, label) for label in results.labels}
+    seen = [task for task in (*GAMES, *ROBOTS) if any(task in each for each in found.values())]
     means = {"mean of the games": GAMES, "mean of the robots": ROBOTS}
     rows = [*seen, *(name for name, tasks in means.items() if set(tasks) & set(seen))]
-    for label in results.labels:
+    for label, each in found.items():
+        if not each:
+            continue
         name = label.removesuffix(MEMORYLESS)
         colour, marker = LOOKS[name]
-        each = scores(results, label)
         points = [(rows.index(task), values) for task, values in each.items()]
         for row, tasks in means.items():
             if set(tasks) <= set(each):

@@ -115,7 +115,7 @@ def test_a_short_stream_in_single_precision():
     assert found.others == 0
 
 
-@pytest.mark.parametrize("name", ["qrc-apart", "rill"])
+@pytest.mark.parametrize("name", ["qrc-apart", "rill-direct"])
 def test_a_short_stream_in_double_precision(name, x64):
     found = compare(name, steps=200, stretch=20, double=True)
     assert found.worst < DOUBLE
