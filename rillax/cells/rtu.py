@@ -29,6 +29,17 @@ LOG_RANGE = -30.0, 10.0
 """Of nu_log and theta_log; beyond, they have run away, and the recurrence should stay finite."""
 
 
+@jax.custom_jvp
+def _in_range(log: Array) -> Array:
+    """Within ``LOG_RANGE``. The derivative is 1 beyond it too: what has run away may come back."""
+    return jnp.clip(log, *LOG_RANGE)
+
+
+@_in_range.defjvp
+def _in_range_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    return _in_range(*primals), *tangents
+
+
 def _unit_length(a: Pair) -> Pair:
     """A number of modulus about one, brought back to one by a step of Newton's method."""
     scale = 1.5 - 0.5 * (jnp.square(a[0]) + jnp.square(a[1]))
@@ -53,7 +64,7 @@ class Polar(NamedTuple):
 def _polar(nu_log: Array, theta_log: Array, gain: bool) -> Polar:
     @once
     def polar(nu_log: Array, theta_log: Array) -> Polar:
-        nu, omega = (jnp.exp(jnp.clip(log, *LOG_RANGE)) for log in (nu_log, theta_log))
+        nu, omega = (jnp.exp(_in_range(log)) for log in (nu_log, theta_log))
         # 1 - r first: next to r = 1, 1 - exp(-nu) would be all cancellation.
         loss = -jnp.expm1(-nu)
         gamma = jnp.sqrt(loss * (2 - loss)) if gain else jnp.ones_like(nu)

@@ -1,11 +1,13 @@
 """The recurrent trace unit's equations and initialisation."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from rillax.cells import RTU
+from rillax.cells.rtu import LOG_RANGE
 
 
 def test_one_step_by_hand(x64):
@@ -63,3 +65,23 @@ def test_input_weights_have_variance_one_over_fan_in():
 def test_impossible_settings_are_refused(wrong):
     with pytest.raises(ValueError, match=r"needs|choose from"):
         RTU(3, **wrong)
+
+
+def test_what_has_run_away_may_come_back():
+    """Beyond their range nu_log and theta_log count as held at its end, and a gradient stays."""
+    held, away = (_cell_at(log) for log in (LOG_RANGE[1], LOG_RANGE[1] + 5))
+    for a, b in zip(held.polar(), away.polar(), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+    def turned(cell):
+        return jnp.sum(cell.polar().rotation[1])
+
+    expected = jax.grad(turned)(held).theta_log
+    assert np.all(expected != 0)
+    np.testing.assert_array_equal(jax.grad(turned)(away).theta_log, expected)
+
+
+def _cell_at(log):
+    cell = RTU(units=3).build(jax.random.key(0), 2)
+    logs = jnp.full(3, log)
+    return eqx.tree_at(lambda cell: (cell.nu_log, cell.theta_log), cell, (logs, logs))

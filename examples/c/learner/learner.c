@@ -505,9 +505,8 @@ static real cell_size(const cell_slope *s)
     return size_of(CELL_UNITS, s->nu) + size_of(CELL_UNITS, s->theta);
 }
 
-/* What one step from the state (h_real, h_imag) has to do with nu_log and theta_log: nothing where
-   they are held at their bounds. */
-static void cell_own(const cell_weights *restrict w, const cell_pass *restrict now,
+/* What one step from the state (h_real, h_imag) has to do with nu_log and theta_log. */
+static void cell_own(const cell_pass *restrict now,
                         const real *restrict h_real, const real *restrict h_imag,
                         const cell_pass *restrict p, cell_slope *restrict s)
 {
@@ -519,9 +518,8 @@ static void cell_own(const cell_weights *restrict w, const cell_pass *restrict n
         real own_nu = -now->nu[k] * (g_real * real_part + g_imag * imag_part);
         own_nu += now->nu[k] * now->r[k] * now->r[k] / now->gamma[k]
                   * (g_real * p->u_real[k] + g_imag * p->u_imag[k]);
-        const real own_theta = now->omega[k] * (g_imag * real_part - g_real * imag_part);
-        s->nu[k] = w->nu_log[k] > REAL(-30.0) && w->nu_log[k] < REAL(10.0) ? own_nu : 0;
-        s->theta[k] = w->theta_log[k] > REAL(-30.0) && w->theta_log[k] < REAL(10.0) ? own_theta : 0;
+        s->nu[k] = own_nu;
+        s->theta[k] = now->omega[k] * (g_imag * real_part - g_real * imag_part);
     }
 }
 
@@ -531,7 +529,8 @@ static void cell_past_of_peek(const cell_weights *restrict w,
                                  const cell_pass *restrict now, const cell_pass *restrict p,
                                  cell_slope *restrict s)
 {
-    cell_own(w, now, m->h_real, m->h_imag, p, s);
+    (void)w;
+    cell_own(now, m->h_real, m->h_imag, p, s);
     for (int k = 0; k < CELL_UNITS; k++) {
         const real a = now->lambda_real[k], b = now->lambda_imag[k];
         const real g_real = s->g[k], g_imag = s->g[CELL_UNITS + k];

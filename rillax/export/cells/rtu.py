@@ -195,8 +195,8 @@ static void ${cell}_back(const ${cell}_weights *restrict w, const ${cell}_pass *
 static void ${cell}_past(const ${cell}_weights *restrict w, const ${cell}_memory *restrict m,
                          const ${cell}_pass *restrict p, ${cell}_slope *restrict s)
 {
-?!exact|    ${cell}_own(w, p, m->previous_real, m->previous_imag, p, s);
-?exact|    (void)w;
+    (void)w;
+?!exact|    ${cell}_own(p, m->previous_real, m->previous_imag, p, s);
 ?exact|    (void)p;
 ?exact|    for (int k = 0; k < $UNITS; k++) {
 ?exact|        const real g_real = s->g[k], g_imag = s->g[$UNITS + k];
@@ -212,9 +212,8 @@ static real ${cell}_size(const ${cell}_slope *s)
 """
 
 _RTU_OWN = """
-/* What one step from the state (h_real, h_imag) has to do with nu_log and theta_log: nothing where
-   they are held at their bounds. */
-static void ${cell}_own(const ${cell}_weights *restrict w, const ${cell}_pass *restrict now,
+/* What one step from the state (h_real, h_imag) has to do with nu_log and theta_log. */
+static void ${cell}_own(const ${cell}_pass *restrict now,
                         const real *restrict h_real, const real *restrict h_imag,
                         const ${cell}_pass *restrict p, ${cell}_slope *restrict s)
 {
@@ -227,9 +226,8 @@ static void ${cell}_own(const ${cell}_weights *restrict w, const ${cell}_pass *r
         real own_nu = -now->nu[k] * (g_real * real_part + g_imag * imag_part);
 ?gain|        own_nu += now->nu[k] * now->r[k] * now->r[k] / now->gamma[k]
 ?gain|                  * (g_real * p->u_real[k] + g_imag * p->u_imag[k]);
-        const real own_theta = now->omega[k] * (g_imag * real_part - g_real * imag_part);
-        s->nu[k] = w->nu_log[k] > $least && w->nu_log[k] < $most ? own_nu : 0;
-        s->theta[k] = w->theta_log[k] > $least && w->theta_log[k] < $most ? own_theta : 0;
+        s->nu[k] = own_nu;
+        s->theta[k] = now->omega[k] * (g_imag * real_part - g_real * imag_part);
     }
 }
 """
@@ -242,7 +240,8 @@ static void ${cell}_past_of_peek(const ${cell}_weights *restrict w,
                                  const ${cell}_pass *restrict now, const ${cell}_pass *restrict p,
                                  ${cell}_slope *restrict s)
 {
-    ${cell}_own(w, now, m->h_real, m->h_imag, p, s);
+    (void)w;
+    ${cell}_own(now, m->h_real, m->h_imag, p, s);
 ?exact|    for (int k = 0; k < $UNITS; k++) {
 ?exact|        const real a = now->lambda_real[k], b = now->lambda_imag[k];
 ?exact|        const real g_real = s->g[k], g_imag = s->g[$UNITS + k];
