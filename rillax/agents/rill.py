@@ -22,7 +22,7 @@ noise of everything that comes after. Where more foresight is wanted, the actor 
 to act because it earns more. docs/rill.md has the experiments.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import equinox as eqx
@@ -41,11 +41,12 @@ from rillax.cells import RTU
 from rillax.networks import Architecture, Network, Stream, advance, learn, pick, split, start
 from rillax.updates import Intentional, IntentionalPolicy, ObGD, Rule, cut_traces
 from rillax.utils import ranges
-from rillax.utils.counts import next_until_last
 
 Metrics = dict[str, Float[Array, ""]]
 Q_ACTS, ACTOR_ACTS = 0, 1
 POLICIES = 2
+SURPRISED_FOR = 1000
+"""Over about how many of the last steps the TD error is averaged."""
 
 
 class RillState(NamedTuple):
@@ -75,6 +76,8 @@ class RillState(NamedTuple):
     earned: Float[Array, ""]
     """Scaled rewards of this bout so far."""
     earnings: Earnings
+    surprise: Float[Array, ""]
+    """How wrong the values of actions were lately: the mean of delta_q squared, at most 1."""
     observations: normalisation.Running
     rewards: normalisation.RewardScale
     key: PRNGKeyArray
@@ -89,6 +92,7 @@ class Rill(senses.Inputs):
     learns_from: ClassVar[Literal["steps", "rollouts"]] = "steps"
 
     network: Architecture = Architecture(cell=RTU(features="tanh"), direct=True)
+    """Of all three. The values of actions never read the observation directly."""
     discount: float = 0.5
     """gamma_q, of the values of actions. Rewards are scaled by the spread of this return."""
     actor_discount: float = 0.9
@@ -105,12 +109,12 @@ class Rill(senses.Inputs):
     """tau, the weight of the policy's entropy."""
     epsilon_start: float = 1.0
     """Share of random actions at the start, where Q acts."""
-    epsilon_end: float = 0.001
-    """Share of random actions at the end, where Q acts."""
+    epsilon_end: float = 0.05
+    """Share of random actions after that, where Q acts, as far as its values still err."""
     epsilon_frames: int = 20_000
     """Frames over which epsilon falls, in a straight line."""
     window: int = 50
-    """About how many of the last bouts decide who acts."""
+    """About how many of the last bouts of each decide who acts."""
     longest_bout: int = 1000
     """Who acts is settled anew after so many steps, if the episode goes on for longer."""
     previous_action: bool = field(default=True, kw_only=True)
@@ -136,7 +140,7 @@ class Rill(senses.Inputs):
         sensed = senses.at_start(self, observation_space, action_space)
         inputs, actions = sensed["observation"].shape, spaces.action_count(action_space)
         added = senses.size(action_space, self.previous_action, self.previous_reward)
-        q = self.network.build(key_q, inputs, actions, added=added)
+        q = self.network_of_q.build(key_q, inputs, actions, added=added)
         actor = self.network.build(key_actor, inputs, actions, added=added)
         critic = self.network.build(key_critic, inputs, 1, added=added)
         return RillState(
@@ -154,6 +158,7 @@ class Rill(senses.Inputs):
             bout=jnp.int32(0),
             earned=jnp.zeros(()),
             earnings=referee.no_earnings(POLICIES),
+            surprise=jnp.ones(()),
             key=key,
         )
 
@@ -172,7 +177,7 @@ class Rill(senses.Inputs):
         values = q.network(seen, q.previous, q.memory)
         policy = Softmax(actor.network(seen, actor.previous, actor.memory))
         if explore:
-            acts, epsilon = state.acts, self.epsilon(state.step)
+            acts, epsilon = state.acts, self.epsilon(state)
             by_actor = policy.sample(key_actor)
         else:
             acts, epsilon = jnp.argmax(state.earnings.mean), jnp.zeros(())
@@ -255,12 +260,12 @@ class Rill(senses.Inputs):
             "td_error": q_error,
             "value": q,
             "entropy": entropy,
-            "epsilon": self.epsilon(next_until_last(state.step)),
             "actor_acts": state.acts.astype(float),
         }
         before = state.q_optimiser, state.actor_optimiser, state.critic_optimiser
         metrics |= count_refused(before, (q_optimiser, actor_optimiser, critic_optimiser))
-        earned = jnp.where(learned, state.earned + came.reward, state.earned)
+        error = jnp.minimum(jnp.square(q_error), 1.0)
+        surprise = state.surprise + (error - state.surprise) / SURPRISED_FOR
         state = state._replace(
             q=learn(state.q, q_update),
             actor=learn(state.actor, actor_update),
@@ -268,9 +273,12 @@ class Rill(senses.Inputs):
             q_optimiser=q_optimiser,
             actor_optimiser=actor_optimiser,
             critic_optimiser=critic_optimiser,
+            earned=jnp.where(learned, state.earned + came.reward, state.earned),
+            surprise=jnp.where(learned, surprise, state.surprise),
             **came.kept(state, learned, done),
         )
-        return self._settle(state._replace(earned=earned), done), metrics
+        metrics["epsilon"] = self.epsilon(state)
+        return self._settle(state, done), metrics
 
     def _settle(self, state: RillState, done: Array) -> RillState:
         """Count this step, and at the end of a bout settle who acts in the next."""
@@ -278,7 +286,7 @@ class Rill(senses.Inputs):
         over = done | (bout >= self.longest_bout)
         key, key_choice = jax.random.split(state.key)
         earnings = referee.count(state.earnings, state.acts, state.earned, self.window)
-        acts = referee.choose(key_choice, earnings)
+        acts = referee.choose(key_choice, earnings, self.window)
         return state._replace(
             acts=jnp.where(over, acts, state.acts),
             bout=jnp.where(over, 0, bout),
@@ -301,8 +309,19 @@ class Rill(senses.Inputs):
             critic_optimiser=cut_traces(state.critic_optimiser, done),
         )
 
-    def epsilon(self, step: Int[Array, ""]) -> Float[Array, ""]:
-        return falling(self.epsilon_start, self.epsilon_end, self.epsilon_frames, step)
+    def epsilon(self, state: RillState) -> Float[Array, ""]:
+        """It falls in a straight line, to a share of ``epsilon_end`` that is as large as delta_q.
+
+        Where nothing is left to find out, nothing is tried; where values go on erring, a greedy
+        policy alone would never see that another action has become the better one.
+        """
+        end = self.epsilon_end * state.surprise
+        left = falling(1.0, 0.0, self.epsilon_frames, state.step)
+        return end + (self.epsilon_start - end) * left
+
+    @property
+    def network_of_q(self) -> Architecture:
+        return replace(self.network, direct=False)
 
     def _of_q(self) -> optax.GradientTransformationExtraArgs:
         return self.q.build(self.discount * self.trace_decay)

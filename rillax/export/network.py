@@ -157,6 +157,8 @@ def sizes(body: Body) -> list[tuple[str, int]]:
         ]
     for block in body.head:
         found += [(block.COLUMNS, block.inputs), (block.ROWS, block.width)]
+    if body.direct:
+        found.append(("TOP_FEATURES", body.top))
     return [*found, ("FEATURES", body.features)]
 
 

@@ -144,7 +144,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     const real ends = size_of(LEARNER_ACTIONS, chosen) * 2 + size_of(LEARNER_ACTIONS, g_next);
     if (!(size_of(3, numbers) + vectors + ends < REASON)) { /* or if it is NaN */
         self->td_error = NAN; /* no step, and all else as in learner_skip */
-        self->epsilon = epsilon(self->step);
+        self->epsilon = epsilon(self, self->step);
         self->cut = self->cut || done || !self->greedy;
 """
     + agents.NOT_KEPT
@@ -185,7 +185,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     self->td_error = by.td_error;
     self->cut = done || !self->greedy;
     self->step = one_more(self->step);
-    self->epsilon = epsilon(self->step);
+    self->epsilon = epsilon(self, self->step);
 """
     + agents.KEPT
     + """\
@@ -209,6 +209,8 @@ def qrc(agent: QRC, observation_space: Any, action_space: Any) -> AgentText:
         "actions": face.actions,
         "features": body.features,
         "last": body.last,
+        "last_of_q": body.last,
+        "FEATURES_OF_Q": "FEATURES",
         "of_q": "",
         "scaled": face.normalise_rewards,
         "added": face.added,

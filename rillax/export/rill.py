@@ -3,7 +3,7 @@
 from typing import Any
 
 from rillax.agents import Rill, referee
-from rillax.agents.rill import POLICIES
+from rillax.agents.rill import POLICIES, SURPRISED_FOR
 from rillax.export import agents, exploration, normalisation
 from rillax.export.agents import AgentText, Interface, interface_of, senses_text
 from rillax.export.kernels import GUMBEL, NORMAL
@@ -25,17 +25,29 @@ static real at_least_few(real bouts)
     return bouts > FEWEST ? bouts : FEWEST;
 }
 
+/* How many bouts a mean is over. */
+static real counted(real bouts)
+{
+    return bouts < MEAN_OF ? at_least_few(bouts) : MEAN_OF;
+}
+
 /* One more bout of whoever acts; a bout counts less with every later one. */
 static void count_bout(learner *self)
 {
     const int who = self->acts;
+    const real reign = PATIENCE * (real)self->reign, memory = reign > MEAN_OF ? reign : MEAN_OF;
     for (int i = 0; i < POLICIES; i++)
-        self->bouts[i] *= BOUTS_KEPT;
+        self->bouts[i] *= 1 - 1 / memory;
     self->bouts[who] += 1;
-    const real share = 1 / at_least_few(self->bouts[who]);
+    const real share = 1 / counted(self->bouts[who]);
     const real away = self->earned - self->earned_mean[who];
     self->earned_mean[who] += share * away;
     self->earned_spread[who] = (1 - share) * (self->earned_spread[who] + share * away * away);
+    const int32_t leader = self->earned_mean[Q_ACTS] < self->earned_mean[ACTOR_ACTS];
+    self->reign = leader != self->leader ? 0
+                  : self->reign < LONGEST_REIGN ? self->reign + 1
+                                                : LONGEST_REIGN;
+    self->leader = leader;
 }
 
 /* Who acts next: one that has not acted yet, or else the largest draw of what a bout may bring. */
@@ -52,7 +64,7 @@ static int32_t choose(const learner *self, const uint32_t key[2])
         spread += self->bouts[i] / at_least_few(all) * (self->earned_spread[i] + away * away);
     }
     for (int i = 0; i < POLICIES; i++) {
-        const real error = MATH(sqrt)(spread / at_least_few(self->bouts[i]));
+        const real error = MATH(sqrt)(spread / counted(self->bouts[i]));
         const real drawn = self->earned_mean[i] + error * normal(key, i);
         const real bid = self->bouts[i] > 0 ? drawn : INFINITY;
         if (i == 0 || bid > most) {
@@ -95,7 +107,7 @@ static real chance_of_action(const learner *self)
 {
     if (self->acts == ACTOR_ACTS)
         return probability(self);
-    const real random = epsilon(self->step);
+    const real random = epsilon(self, self->step);
     return random / LEARNER_ACTIONS + (self->action == largest(self->values) ? 1 - random : 0);
 }
 
@@ -153,7 +165,6 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     self->entropy = gradient_of_policy(self, delta_v, g, &actor_slope);
 
     self->value = q;
-    self->epsilon = epsilon(one_more(self->step));
     self->actor_acts = (real)self->acts;
     self->fresh = done;
     self->acted = 0;
@@ -173,6 +184,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
         $refused_q
         $refused_actor
         $refused_critic
+        self->epsilon = epsilon(self, self->step);
         settle(self, done);
 """
     + agents.NOT_KEPT
@@ -194,6 +206,9 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     self->critic_cut = done;
     self->step = one_more(self->step);
     self->earned += reward;
+    const real error = delta_q * delta_q < 1 ? delta_q * delta_q : 1;
+    self->surprise += (error - self->surprise) / SURPRISED_FOR;
+    self->epsilon = epsilon(self, self->step);
 """
     + agents.KEPT
     + """\
@@ -212,6 +227,8 @@ def rill(agent: Rill, observation_space: Any, action_space: Any) -> AgentText:
     goes_on = {network.name: network.rule.goes_on for network in networks}
     words: dict[str, Any] = {
         "last": body.last,
+        "last_of_q": networks[0].last,
+        "FEATURES_OF_Q": networks[0].FEATURES,
         "of_q": "_q",
         "of_v": "_v",
         "DISCOUNT": "ACTOR_DISCOUNT",
@@ -234,7 +251,7 @@ def rill(agent: Rill, observation_space: Any, action_space: Any) -> AgentText:
         normalisation.functions(face),
         SOFTMAX,
         senses_text(face),
-        exploration.functions(agent),
+        exploration.functions(agent, surprise=True),
         fill(ACTION_VALUES, **words),
         fill(ACTOR_AND_CRITIC, **words),
         _REFEREE,
@@ -274,7 +291,9 @@ def _networks(agent: Rill, face: Interface, body: Body) -> list[OnStream]:
     critic = rule_text(agent.critic, "critic", v_decay)
     of_policy, decay = "[log pi(a) + tau sign(delta_v) H(pi)]", "ACTOR_TRACE_DECAY"
     return [
-        OnStream("q", "Q-network", "q(o, a)", body, face.actions, "LEARNER_ACTIONS", q),
+        OnStream(
+            "q", "Q-network", "q(o, a)", body, face.actions, "LEARNER_ACTIONS", q, direct=False
+        ),
         OnStream("actor", "actor", of_policy, body, face.actions, "OUTPUTS", actor, decay=decay),
         OnStream("critic", "critic", "v", body, 1, "1", critic, decay=decay),
     ]
@@ -290,7 +309,10 @@ def _constants(agent: Rill) -> str:
         f"#define TAU {number(agent.entropy)} /* the weight of the entropy */",
         f"#define LEAST {number(1e-8)} /* no action counts as less likely */",
         f"#define LONGEST_BOUT {agent.longest_bout} /* steps */",
-        f"#define BOUTS_KEPT {number(1 - 1 / agent.window)} /* of bouts, after each */",
+        f"#define MEAN_OF {number(agent.window)} /* bouts */",
+        f"#define PATIENCE {number(referee.PATIENCE)} /* of a reign, to remember */",
+        f"#define LONGEST_REIGN {referee.LONGEST_REIGN} /* bouts */",
+        f"#define SURPRISED_FOR {number(SURPRISED_FOR)} /* steps */",
         f"#define FEWEST {number(referee.FEWEST)} /* bouts; fewer are forgotten */",
     ]
     return "\n".join(lines) + "\n" + exploration.constants(agent)
@@ -301,9 +323,12 @@ def _fields(agent: Rill) -> list[Field]:
     return [
         reals("chance", ".chance"),
         reals("earned", ".earned"),
+        reals("surprise", ".surprise"),
         reals("bouts", ".earnings.bouts", POLICIES),
         reals("earned_mean", ".earnings.mean", POLICIES),
         reals("earned_spread", ".earnings.spread", POLICIES),
+        integer("leader", ".earnings.leader", least=0, below=POLICIES),
+        integer("reign", ".earnings.reign", least=0, below=referee.LONGEST_REIGN + 1),
         integer("greedy", ".greedy", least=0, below=2),
         integer("acts", ".acts", least=0, below=POLICIES),
         integer("bout", ".bout", least=0, below=agent.longest_bout),

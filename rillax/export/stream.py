@@ -36,7 +36,7 @@ static void learn_$net(learner *self, step by, const real *g, const body_slope *
 $before
     body_$row(&by, $bodies, &self->$net.memory,
               &self->${net}_pass, slope$norm);
-    dense_$row(&by, ${OUTPUTS}, FEATURES, $outs,
+    dense_$row(&by, ${OUTPUTS}, $FEATURES, $outs,
                self->${net}_pass.$last, g$norm);
 ?deviation|    ${row}_row(&by, $deviation, $deviations, g + ${OUTPUTS}$norm);
 $after
@@ -66,6 +66,23 @@ class OnStream:
     """Where JAX keeps the network, below what is learned."""
     deviation: int = 0
     """How many deviations are learned beside the network."""
+    direct: bool = True
+    """Whether its outputs read the observation, where the body is made for it."""
+
+    @property
+    def features(self) -> int:
+        """How many numbers its outputs read."""
+        return self.body.features if self.direct else self.body.top
+
+    @property
+    def FEATURES(self) -> str:
+        """The same as a C constant."""
+        return "FEATURES" if self.features == self.body.features else "TOP_FEATURES"
+
+    @property
+    def last(self) -> str:
+        """Where they are, as a member of a pass."""
+        return self.body.last if self.direct else self.body.above
 
     def structs(self) -> str:
         return fill(
@@ -73,7 +90,7 @@ class OnStream:
             net=self.name,
             about=self.about,
             outputs=self.outputs,
-            features=self.body.features,
+            features=self.features,
             deviation=self.deviation,
             adaptive=self.rule.has_moment,
             moment=" their second moments," if self.rule.has_moment else "",
@@ -109,7 +126,8 @@ class OnStream:
             deviations=", ".join(f"{place}.log_deviation" for place in places),
             deviation=self.deviation,
             OUTPUTS=self.OUTPUTS,
-            last=self.body.last,
+            FEATURES=self.FEATURES,
+            last=self.last,
             norm=row.last_argument,
         )
 
@@ -118,7 +136,7 @@ class OnStream:
         net, optimiser = self.name, f".{self.optimiser}"
         learned = [
             *((f"body.{m}", path, n) for m, path, n in self.body.weights()),
-            ("out_weight", ".head.linear.weight", self.outputs * self.body.features),
+            ("out_weight", ".head.linear.weight", self.outputs * self.features),
             ("out_bias", ".head.linear.bias", self.outputs),
         ]
         trace = f"{optimiser}{self.rule.trace}.trace"

@@ -18,8 +18,8 @@ ACTION_VALUES = (
 /* q(o, .), given what the observation has become. */
 static void value_actions(learner *self)
 {
-    dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
-          self->q_pass.$last, self->values);
+    dense(LEARNER_ACTIONS, $FEATURES_OF_Q, self->q.w.out_weight, self->q.w.out_bias,
+          self->q_pass.$last_of_q, self->values);
 }
 
 static real error_of_q(const learner *self, real reward, const real *seen, int terminated)
@@ -39,7 +39,7 @@ static void gradient_of_q(const learner *self, real *g, body_slope *slope)
     for (int a = 0; a < LEARNER_ACTIONS; a++)
         g[a] = a == self->action;
     back(&self->q.w.body, &self->q_pass, &self->q_pass,
-         self->q.w.out_weight + self->action * FEATURES, slope);
+         self->q.w.out_weight + self->action * $FEATURES_OF_Q, slope);
     past(&self->q.w.body, &self->q.memory, &self->q_pass, slope);
 }
 """
@@ -88,7 +88,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     gradient_of_q(self, g, &slope);
 
     self->value = self->values[self->action];
-    self->epsilon = epsilon(one_more(self->step));
+    self->epsilon = epsilon(self, one_more(self->step));
     self->fresh = done;
     self->acted = 0;
     self->ready = 0;
@@ -131,6 +131,8 @@ def stream_q(agent: StreamQ, observation_space: Any, action_space: Any) -> Agent
     q = OnStream("q", "network", "q(o, a)", body, *outputs, rule, alone=True)
     words = {
         "last": body.last,
+        "last_of_q": body.last,
+        "FEATURES_OF_Q": "FEATURES",
         "of_q": "",
         "scaled": face.normalise_rewards,
         "added": face.added,

@@ -1,5 +1,7 @@
 """Rill against the second implementations of its two learners, and who acts."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -28,7 +30,7 @@ AGENT = Rill(
     actor=ObGD(kappa=3.0),
     critic=ObGD(kappa=2.0),
     epsilon_start=EPSILON,
-    epsilon_end=EPSILON,
+    epsilon_frames=0,
     longest_bout=BOUT,
     previous_action=False,
     previous_reward=False,
@@ -142,8 +144,27 @@ def test_earnings_are_weighted_means_of_what_was_earned(x64):
         mine = who == policy
         mean = np.average(earned[mine], weights=weights[mine])
         spread = np.average((earned[mine] - mean) ** 2, weights=weights[mine])
-        ours = [x[policy] for x in earnings]
+        ours = [x[policy] for x in earnings[:3]]
         np.testing.assert_allclose(ours, [weights[mine].sum(), mean, spread], rtol=1e-12)
+
+
+def test_a_long_reign_is_remembered_for_longer_and_ends_at_once(x64):
+    window, earnings = 8, referee.no_earnings(2)
+    count = jax.jit(lambda *args: referee.count(*args, window))
+    for who, earned in ((0, 1.0), (1, 2.0), *300 * [(1, 2.0)]):
+        earnings = count(earnings, jnp.int32(who), jnp.asarray(earned))
+    assert (earnings.leader, earnings.reign) == (1, 300)
+    after = count(earnings, jnp.int32(1), jnp.asarray(2.0))
+    np.testing.assert_allclose(after.bouts[0] / earnings.bouts[0], 1 - 1 / 30)
+    # Bouts are remembered for longer than a mean is over: one of eight still counts.
+    assert earnings.bouts[1] > 2 * window
+    lost = count(earnings, jnp.int32(1), jnp.asarray(-5.0))
+    np.testing.assert_allclose(lost.mean[1], 2 - 7 / window)
+    assert (lost.leader, lost.reign) == (1, 301)
+    lost = count(lost, jnp.int32(1), jnp.asarray(-5.0))
+    assert (lost.leader, lost.reign) == (0, 0)
+    longest = earnings._replace(reign=jnp.int32(referee.LONGEST_REIGN))
+    assert count(longest, jnp.int32(1), jnp.asarray(2.0)).reign == referee.LONGEST_REIGN
 
 
 def play(means, bouts, spread=1.0, window=50):
@@ -154,7 +175,7 @@ def play(means, bouts, spread=1.0, window=50):
         key_earned, key_choice = jax.random.split(key)
         earned = jnp.asarray(means)[who] + spread * jax.random.normal(key_earned)
         earnings = referee.count(earnings, who, earned, window)
-        return (earnings, referee.choose(key_choice, earnings)), who
+        return (earnings, referee.choose(key_choice, earnings, window)), who
 
     start = referee.no_earnings(2), jnp.int32(0)
     _, who = jax.lax.scan(step, start, jax.random.split(jax.random.key(0), bouts))
@@ -167,3 +188,23 @@ def test_the_referee_lets_the_better_act_and_asks_the_other_again():
     assert 0.85 < behind[0] < 0.999
     assert 0.98 < far[0] < 1.0
     assert play((-2.0, 0.0), 4000)[1] > 0.85
+    assert play((0.0, -2.0), 20_000)[0] > 0.995  # the longer it has led, the less it is doubted
+
+
+# ---- exploration
+
+
+def test_a_random_action_is_as_likely_as_the_values_are_wrong(x64):
+    agent = dataclasses.replace(AGENT, epsilon_start=1.0, epsilon_end=0.2, epsilon_frames=10)
+    state, surprise = begin(), 1.0
+    for step in range(20):
+        state, _ = ACT(state, np.ones(3))
+        reward = 3.0 if step % 2 else np.nan if step == 4 else 0.1
+        state, metrics = LEARN(state, reward, np.ones(3), np.bool_(step == 9), np.bool_(False))
+        if np.isfinite(metrics["td_error"]):
+            surprise += (min(float(metrics["td_error"]) ** 2, 1.0) - surprise) / 1000
+        left = max(0.0, 1 - int(state.step) / 10)
+        expected = left + (1 - left) * 0.2 * surprise
+        np.testing.assert_allclose(agent.epsilon(state), expected, 1e-12)
+        assert metrics["epsilon"] == EPSILON  # of an agent whose epsilon does not fall
+    assert 0.98 < surprise < 1.0

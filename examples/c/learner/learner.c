@@ -928,8 +928,9 @@ static void observe(learner *self, const real *observation, int kept, real *seen
 /* ---- epsilon-greedy actions ---- */
 
 /* The share of random actions, which falls in a straight line. */
-static real epsilon(int32_t step)
+static real epsilon(const learner *self, int32_t step)
 {
+    (void)self;
     const int32_t passed = step < EPSILON_FRAMES ? step : EPSILON_FRAMES;
     const real left = 1 - (real)passed / (real)EPSILON_FRAMES;
     return (EPSILON_START - EPSILON_END) * left + EPSILON_END;
@@ -948,7 +949,7 @@ static int epsilon_greedy(const learner *self, const uint32_t key[2], int32_t *a
 {
     const int best = largest(self->values);
     const int random = (int)(uniform(key, 1) * (real)LEARNER_ACTIONS);
-    *action = uniform(key, 0) < epsilon(self->step) ? random : best;
+    *action = uniform(key, 0) < epsilon(self, self->step) ? random : best;
     return self->values[*action] >= self->values[best];
 }
 
@@ -1010,8 +1011,8 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
 
     /* delta = r + gamma max q(o', a') - q(o, a), where q(o', .) is a peek */
     peek(&self->q.w.body, &self->q.memory, &self->q_pass, seen, &ahead);
-    dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias, ahead.head,
-          values_next);
+    dense(LEARNER_ACTIONS, FEATURES, self->q.w.out_weight, self->q.w.out_bias,
+          ahead.head, values_next);
     const real discount = terminated ? 0 : DISCOUNT;
     const real q_next = bootstrap(values_next, g_next);
     const real q = self->values[self->action];
@@ -1042,7 +1043,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     const real ends = size_of(LEARNER_ACTIONS, chosen) * 2 + size_of(LEARNER_ACTIONS, g_next);
     if (!(size_of(3, numbers) + vectors + ends < REASON)) { /* or if it is NaN */
         self->td_error = NAN; /* no step, and all else as in learner_skip */
-        self->epsilon = epsilon(self->step);
+        self->epsilon = epsilon(self, self->step);
         self->cut = self->cut || done || !self->greedy;
         return LEARNER_REFUSED;
     }
@@ -1069,7 +1070,7 @@ int learner_learn(learner *self, learner_real reward, const learner_real *next, 
     self->td_error = by.td_error;
     self->cut = done || !self->greedy;
     self->step = one_more(self->step);
-    self->epsilon = epsilon(self->step);
+    self->epsilon = epsilon(self, self->step);
     keep_reward_scale(self, &scale);
     return LEARNER_OK;
 }
