@@ -14,6 +14,7 @@ from rillax.paper import (
     kmemory,
     mujoco,
     popgym,
+    solved,
     suite,
 )
 from rillax.paper.claims import Verdict
@@ -42,7 +43,14 @@ FIGURES = (
     kmemory.STALENESS,
     kmemory.RETURNS,
 )
-OURS = (choices.FIGURE, horizon.FIGURE, conditioning.FIGURE, decay.FIGURE, suite.FIGURE)
+OURS = (
+    choices.FIGURE,
+    horizon.FIGURE,
+    conditioning.FIGURE,
+    decay.FIGURE,
+    suite.FIGURE,
+    solved.FIGURE,
+)
 """Studies of our own, which are no part of the paper."""
 NAMES = tuple(figure.name for figure in FIGURES)
 STUDIES = tuple(figure.name for figure in OURS)

@@ -26,6 +26,11 @@ class Done:
         return len(np.unique(self.columns["seed"]))
 
     @property
+    def frames(self) -> int:
+        """Of each seed."""
+        return self.job.work.frames
+
+    @property
     def diverged(self) -> int:
         return len(self.summary.get("diverged", []))
 

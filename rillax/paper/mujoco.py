@@ -8,7 +8,7 @@ from rillax.experiments import Job
 from rillax.paper.claims import Check, Claim, Decision, Reader, beats, leads
 from rillax.paper.drawing import against_frames
 from rillax.paper.figure import Figure, Preset
-from rillax.paper.jobs import AC_RTU, PPO_RTU, from_table, with_ppo
+from rillax.paper.jobs import AC_RTU, PPO_RTU, by_sequences, from_table, with_ppo
 from rillax.paper.quantities import RETURN
 from rillax.paper.tables import TABLES
 
@@ -72,5 +72,6 @@ FIGURE = Figure(
             _fraction,
         ),
     ),
+    overrides=(by_sequences("mujoco"),),
     miniature=("mujoco/Hopper-*",),
 )

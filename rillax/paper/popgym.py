@@ -12,6 +12,7 @@ from rillax.paper.jobs import (
     PPO_RTU,
     QRC_FFN,
     QRC_RTU,
+    by_sequences,
     from_table,
     with_ppo,
 )
@@ -88,5 +89,6 @@ FIGURE = Figure(
             _matches_ppo((QRC_RTU, AC_RTU), TASKS, 0.1),
         ),
     ),
+    overrides=(by_sequences("popgym"),),
     miniature=("popgym/CountRecall-*", "popgym/RepeatFirst-*"),
 )

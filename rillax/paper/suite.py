@@ -44,8 +44,8 @@ GAMES: Mapping[str, tuple[float, float]] = {
 ROBOTS_AT_RANDOM = {"Ant": -67.5, "HalfCheetah": -275.9, "Hopper": 16.7, "Walker2d": 1.8}
 """What uniformly random actions earn, over 100 episodes (of HalfCheetah 40)."""
 TUNED_ON = (
-    *("Concentration", "CountRecall", "HigherLower"),
-    *("MineSweeper", "MultiarmedBandit", "PositionOnlyCartPole", "RepeatFirst"),
+    *("Battleship", "Concentration", "CountRecall", "HigherLower", "MineSweeper"),
+    *("MultiarmedBandit", "PositionOnlyCartPole", "RepeatFirst", "RepeatPrevious"),
     *("Ant-V", "HalfCheetah-P", "HalfCheetah-V", "Hopper-P", "Hopper-V", "Walker2d-P"),
 )
 """The tasks on which numbers of ours were chosen, with seeds that no report has.
@@ -136,9 +136,46 @@ def _scale(results: Results, task: str) -> tuple[float, float] | None:
     return None if batched is None else (least, float(np.mean(batched.final_returns())))
 
 
+def progress(results: Results, label: str) -> tuple[np.ndarray, np.ndarray, float] | None:
+    """Frames, the mean score of the games (bins, seeds), and seconds of a core for each frame.
+
+    None unless the line was run on every game, for as many frames each.
+    """
+    games = [results.at(game, label) for game in GAMES]
+    done = [game for game in games if game is not None]
+    if len(done) < len(GAMES) or len({(d.frames, d.seeds) for d in done}) > 1:
+        return None
+    each = []
+    for game, (least, most) in zip(done, GAMES.values(), strict=True):
+        frames, returns = game.curve()
+        each.append((returns - least) / (most - least))
+    seconds = sum(game.outcome["seconds"] / (game.seeds * game.frames) for game in done)
+    return frames, np.mean(each, axis=0), seconds / len(done)
+
+
 def draw(results: Results, columns: int | None) -> Any:
-    """A row for each task, a mark for each line; at the end the means of games and of robots."""
-    figure, (axes,) = panels(1, 1, width=6.0, height=5.0)
+    """A row for each task, a mark for each line; beside it how the mean of the games rose."""
+    figure, (axes, by_frame, by_time) = panels(3, columns or 3, width=4.2, height=5.0)
+    _marks(axes, results)
+    for label in results.labels:
+        if (found := progress(results, label)) is not None:
+            frames, scores, seconds = found
+            for panel, x in ((by_frame, frames / 1e3), (by_time, frames * seconds)):
+                _rise(panel, x, scores, label)
+    by_frame.set_xlabel("thousand frames")
+    by_time.set_xlabel("seconds of one core")
+    by_frame.set_ylabel("mean score of the games")
+    legend(figure, [axes])
+    return figure
+
+
+def _rise(axes: Any, x: np.ndarray, scores: np.ndarray, label: str) -> None:
+    colour, _ = LOOKS[label.removesuffix(MEMORYLESS)]
+    middle = np.nanmean(scores, axis=1)
+    axes.plot(x, middle, color=colour, ls=":" if label.endswith(MEMORYLESS) else "-", lw=1.4)
+
+
+def _marks(axes: Any, results: Results) -> None:
     found = {label: scores(results, label) for label in results.labels}
     seen = [task for task in (*GAMES, *ROBOTS) if any(task in each for each in found.values())]
     means = {"mean of the games": GAMES, "mean of the robots": ROBOTS}
@@ -165,8 +202,6 @@ def draw(results: Results, columns: int | None) -> Any:
     axes.set_yticks(range(len(rows)), rows)
     axes.invert_yaxis()
     axes.set_xlabel("score: 0 random play, 1 perfect (robots: 1 is PPO)")
-    legend(figure, [axes])
-    return figure
 
 
 FIGURE = Figure(
