@@ -1,11 +1,10 @@
 """Brook: Rill's sibling for continuous actions. One streaming agent, one set of numbers.
 
-It is stream AC(lambda) as ``stream_ac`` has it, with other numbers. Three of them decide what it
-learns on masked robots (docs/rill.md has the experiments):
+It is stream AC(lambda) as ``stream_ac`` has it, with other numbers, found on masked robots
+(docs/rill.md has the experiments):
 
-- The deviation of an action depends on the state: the actor puts it out beside the mean. It never
-  falls below 0.2, so that a policy goes on trying things when it has become sure of itself.
-- Encoder and head have LayerNorm and leaky ReLUs, also where the head reads the recurrence.
+- Encoder and head have LayerNorm and tanh. With leaky ReLUs in their place a robot that may not
+  fall over settles for falling forward; without LayerNorm in the head little is learned at all.
 - Steps are longer. ObGD divides a step by the sum of the trace's absolute values, which for a
   network of this size is far more than what keeps a step from overshooting.
 """
@@ -22,11 +21,9 @@ from rillax.updates import ObGD, Rule
 class Brook(StreamAC):
     """Stream AC(lambda) with the numbers for continuous actions where none are given."""
 
-    network: Architecture = Architecture(cell=RTU(features="tanh"))
+    network: Architecture = Architecture(cell=RTU(features="tanh"), activation="tanh")
     entropy: float = 0.01
-    actor: Rule = ObGD(kappa=0.5)
-    critic: Rule = ObGD(kappa=0.5)
+    actor: Rule = ObGD(kappa=0.2)
+    critic: Rule = ObGD(kappa=0.2)
     actor_gain: float | None = 0.01
     critic_gain: float | None = 1.0
-    state_deviation: bool = True
-    least_deviation: float = 0.2

@@ -86,6 +86,12 @@ class Body:
             found += _leaves_of(block)
         return found
 
+    def matrices(self) -> list[tuple[str, int, int]]:
+        """The matrices among them, with rows and columns."""
+        blocks = [(f"{block.name}_weight", block.width, block.inputs) for block in self.blocks]
+        cells = [(f"{c.name}.{m}", c.units, c.inputs) for c in self.cells for m in c.matrices]
+        return blocks + cells
+
     def memory(self) -> list[Leaf]:
         """What is remembered, in the order of the struct ``body_memory``: below the stream."""
         found: list[Leaf] = []

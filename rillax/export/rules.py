@@ -213,6 +213,23 @@ static void change(int n, real *restrict w, const real *restrict d, real scale)
 }
 """
 
+SHORTEN = "SHORTEN_ROWS"
+"""In the text of a rule: where the rows of all matrices are shortened."""
+_SHORTEN = """
+/* A matrix whose rows are longer than they may be, in the root of their mean square norm, is scaled
+   back. */
+static void shorten(int rows, int columns, real *w, real longest)
+{
+    const int n = rows * columns;
+    const real norm = MATH(sqrt)(dot(n, w, w) / rows);
+    if (!(norm > longest))
+        return;
+    const real share = longest / norm;
+    for (int i = 0; i < n; i++)
+        w[i] *= share;
+}
+"""
+
 BOUND = """
 /* The overshooting bound of ObGD: alpha / max(1, alpha kappa max(|delta|, 1) |z|_1). */
 static real overshooting_bound(real alpha, real kappa, real td_error, real norm)
@@ -279,6 +296,8 @@ class RuleText:
     numbers: tuple[tuple[str, str], ...] = ()
     """What it remembers beside arrays: member and path. The network's name comes before both."""
     counts: tuple[tuple[str, str], ...] = ()
+    row_norm: str = ""
+    """The largest norm of the rows of a matrix, where there is a limit."""
     goes_on: bool = False
     """Whether the trace follows the gradient even where the step is refused."""
 
@@ -389,6 +408,7 @@ if (isfinite(scale * $ratio) && isfinite(product) && isfinite(square)) {
     self->${net}_norm = sigma;
     self->${net}_error_square = square;
 ?policy|    self->${net}_error_size = size;
+?shortened|    SHORTEN_ROWS
     change(${NET}_SIZE, (real *)&self->$net.w, (const real *)&self->${net}_direction, scale);
 } else {
     self->${net}_refused += self->${net}_refused < $last;
@@ -421,16 +441,19 @@ def _intentional(rule: Intentional, words: Words, decay: float) -> RuleText:
         "eta": number(rule.eta),
         "ratio": number(_largest_ratio(decay, beta2)),
         "policy": policy,
+        "shortened": rule.row_norm is not None,
     }
+    shorten = () if rule.row_norm is None else (_SHORTEN,)
     return RuleText(
         _intend("z" if rule.preconditioner == "trace" else "g"),
-        (_CHANGE,),
+        (_CHANGE, *shorten),
         fill(_BEFORE_INTENTION, **words),
         fill(_AFTER_INTENTION, **words),
         trace=".trace",
         moment=".moment",
         numbers=tuple((name, f".{name}") for name in ("norm", "error_square", "error_size")),
         counts=(("steps", ".steps"), ("refused", ".refused")),
+        row_norm="" if rule.row_norm is None else number(rule.row_norm),
         goes_on=True,
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from rillax.export.layout import Field, integer, reals
 from rillax.export.network import Body, body_rows
-from rillax.export.rules import STEP, RuleText
+from rillax.export.rules import SHORTEN, STEP, RuleText
 from rillax.export.text import fill, indent
 
 _STRUCTS = """
@@ -106,6 +106,15 @@ class OnStream:
     def _place(self, array: str) -> str:
         return f"self->{self.name}_direction" if array == "d" else f"self->{self.name}.{array}"
 
+    def _shorten(self) -> str:
+        """Lines of C: every matrix within the bound of the rule."""
+        matrices = [(f"body.{m}", rows, columns) for m, rows, columns in self.body.matrices()]
+        matrices.append(("out_weight", self.outputs, self.features))
+        return "\n    ".join(
+            f"shorten({rows}, {columns}, self->{self.name}.w.{m}, {self.rule.row_norm});"
+            for m, rows, columns in matrices
+        )
+
     def learn(self) -> str:
         """The function that takes a step of learning."""
         row, places = self.rule.row, [self._place(array) for array in self.rule.row.arrays]
@@ -119,7 +128,7 @@ class OnStream:
             decay=self.decay,
             sums=row.size if row.sums else "",
             before=indent(self.rule.before),
-            after=indent(self.rule.after),
+            after=indent(self.rule.after.replace(SHORTEN, self._shorten())),
             row=row.name,
             bodies=", ".join(f"&{place}.body" for place in places),
             outs=", ".join(f"{place}.out_weight, {place}.out_bias" for place in places),

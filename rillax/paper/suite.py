@@ -93,7 +93,8 @@ def on_games() -> dict[str, Any]:
 
 
 def on_robots() -> dict[str, Any]:
-    return {SIBLING: Brook(), AC: TABLES[4].agent, PPO: BATCHED_AGENTS["MuJoCo"]}
+    batched = replace(BATCHED_AGENTS["MuJoCo"], sequence_length=8)
+    return {SIBLING: Brook(), AC: TABLES[4].agent, PPO: batched}
 
 
 def jobs(preset: Preset) -> list[Job]:

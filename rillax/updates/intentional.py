@@ -22,6 +22,11 @@ the bound no step moves the output further than was intended, and m stays as pub
 larger where z is would cure that too, but takes away the long steps of rarely used coordinates,
 from which a rare cue is learned.
 
+``row_norm`` bounds weights, as max-norm does (Srebro et al., 2005). In Adam's metric every weight moves
+about as far whether its gradient means something or is noise, so where rewards stay uncertain weights
+wander off, and the larger they are the less a step behind a LayerNorm changes. A matrix whose rows
+have outgrown the bound, in the root of their mean square norm, is scaled back to it at every step.
+
 A step that would not be finite is not taken: the state is as if the gradient had been zero there,
 and ``refused`` counts it. Nothing here grows with time.
 
@@ -82,6 +87,7 @@ def intentional(
     error_clip: float = 20.0,
     epsilon: float = 1e-8,
     bounded: bool = True,
+    row_norm: float | None = None,
 ) -> optax.GradientTransformationExtraArgs:
     """Eligibility trace and intentional step; ``bounded=False`` is the rule as published."""
     beta, beta2 = error_decay, moment_decay
@@ -104,7 +110,6 @@ def intentional(
         reset: Any,
         **_: Any,
     ) -> tuple[Any, IntentionalState]:
-        del params
         t = jnp.minimum(state.steps + 1, LAST)
         corrected = 1 / from_start(beta2, t)
         cut = state.trace.cut
@@ -147,6 +152,10 @@ def intentional(
         scale = jnp.where(ok, scale, 0)
 
         step = jax.tree.map(lambda z, p: scale * (z * p), trace, inverse)
+        if row_norm is not None:
+            step = jax.tree.map(
+                lambda s, w: s - jnp.where(ok, excess(w, row_norm), 0) * w, step, params
+            )
         refused = state.refused + jnp.where(ok, 0, 1)
         return step, IntentionalState(
             steps=jnp.where(ok, t, state.steps),
@@ -159,6 +168,14 @@ def intentional(
         )
 
     return optax.GradientTransformationExtraArgs(init, update)
+
+
+def excess(weights: Array, row_norm: float) -> Float[Array, ""]:
+    """The share of a matrix by which its rows are longer than they may be; of others it is zero."""
+    if weights.ndim != 2:
+        return jnp.zeros(())
+    norm = jnp.sqrt(sum_of(jnp.square, weights) / weights.shape[0])
+    return 1 - row_norm / jnp.maximum(norm, row_norm)
 
 
 def from_start(beta: float, t: Int[Array, ""]) -> Float[Array, ""]:

@@ -172,12 +172,14 @@ class Intentional:
     """The TD error is clipped at so many times its running size."""
     epsilon: float = 1e-8
     """Added to the root of the second moment."""
+    row_norm: float | None = None
+    """The largest norm of the rows of a matrix, in their mean square; no limit if not given."""
 
     def __post_init__(self) -> None:
         choose("preconditioner", self.preconditioner, get_args(Preconditioner))
         ranges.check(self, eta=ranges.NOT_NEGATIVE, error_decay=ranges.DECAY)
         ranges.check(self, moment_decay=ranges.DECAY, error_clip=ranges.POSITIVE)
-        ranges.check(self, epsilon=ranges.NOT_NEGATIVE)
+        ranges.check(self, epsilon=ranges.NOT_NEGATIVE, row_norm=ranges.POSITIVE)
 
     def build(self, decay: float) -> Transformation:
         return intentional(decay=decay, **dataclasses.asdict(self))

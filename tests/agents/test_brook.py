@@ -1,4 +1,4 @@
-"""Brook is stream AC with other numbers, and its deviation has a floor."""
+"""Brook is stream AC with other numbers; a deviation that depends on the state has a floor."""
 
 import dataclasses
 
@@ -46,4 +46,4 @@ def test_a_certain_policy_still_tries_things():
 
 def test_a_floor_that_is_none_is_refused():
     with pytest.raises(ValueError, match="least_deviation must be more than 0, got 0"):
-        Brook(least_deviation=0)
+        StreamAC(least_deviation=0)

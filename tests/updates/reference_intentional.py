@@ -19,10 +19,12 @@ class ReferenceIntentional:
         beta2=0.999,
         C=20.0,
         eps=1e-8,
+        row_norm=None,
     ):
         self.p, self.eta, self.decay = p, eta, decay
         self.trace, self.policy, self.bounded = trace, policy, bounded
         self.beta, self.beta2, self.C, self.eps = beta, beta2, C, eps
+        self.row_norm = row_norm
         self.z = {k: np.zeros_like(v) for k, v in p.items()}
         self.v = {k: np.zeros_like(v) for k, v in p.items()}
         self.sigma, self.c, self.a, self.t = 0.0, 1.0, 0.0, 0
@@ -51,6 +53,9 @@ class ReferenceIntentional:
             self.a = self.beta * self.a + (1 - self.beta) * abs(d)
             d = d / max(self.a / (1 - self.beta**t), 1e-12)
         for k in g:
+            if self.row_norm is not None and self.p[k].ndim == 2:
+                norm = np.sqrt(np.mean([row @ row for row in self.p[k]]))
+                self.p[k] = self.p[k] * min(1, self.row_norm / norm)
             self.p[k] = self.p[k] + alpha * d * self.z[k] / m[k]
         if reset:
             self.z = {k: np.zeros_like(x) for k, x in self.z.items()}

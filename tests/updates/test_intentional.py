@@ -13,13 +13,19 @@ from tests.updates.reference_intentional import ReferenceIntentional
 DECAY = 0.9 * 0.8
 
 
-@pytest.mark.parametrize("bounded", [True, False], ids=["bounded", "published"])
+@pytest.mark.parametrize(
+    ("bounded", "row_norm"),
+    [(True, None), (True, 2.0), (False, None)],
+    ids=["bounded", "rows", "published"],
+)
 @pytest.mark.parametrize("policy", [False, True], ids=["value", "policy"])
 @pytest.mark.parametrize("preconditioner", ["gradient", "trace"])
-def test_many_steps_equal_an_independent_implementation(preconditioner, policy, bounded, x64):
+def test_many_steps_equal_an_independent_implementation(
+    preconditioner, policy, bounded, row_norm, x64
+):
     rng = np.random.default_rng(0)
     params = {"w": rng.normal(size=(23, 13)), "b": rng.normal(size=3)}
-    how = {"policy": policy, "bounded": bounded}
+    how = {"policy": policy, "bounded": bounded, "row_norm": row_norm}
     reference = ReferenceIntentional(
         dict(params), 0.25, DECAY, trace=preconditioner == "trace", beta=0.9, C=1.5, **how
     )
@@ -43,6 +49,23 @@ def test_many_steps_equal_an_independent_implementation(preconditioner, policy, 
             np.testing.assert_allclose(ours[k], reference.p[k], rtol=1e-9, atol=1e-12)
     assert clipped > 5
     assert state.refused == 0
+
+
+def test_rows_that_have_outgrown_their_bound_are_shortened(x64):
+    """Two steps by hand: rows of norm 3 and 4 have a root mean square norm of sqrt(12.5)."""
+    weights = jnp.array([[0.0, 3.0], [4.0, 0.0]])
+    params = {"w": weights, "b": jnp.array([9.0, 9.0])}
+    optimiser = intentional(0.25, 0.0, row_norm=1.0)
+    state, nothing = optimiser.init(params), jax.tree.map(jnp.zeros_like, params)
+    step, state = optimiser.update(nothing, state, params, td_error=1.0, reset=False)
+    params = optax.apply_updates(params, step)
+    np.testing.assert_allclose(params["w"], weights / np.sqrt(12.5), rtol=1e-12)
+    np.testing.assert_allclose(params["b"], [9.0, 9.0])
+    again, state = optimiser.update(nothing, state, params, td_error=1.0, reset=False)
+    np.testing.assert_allclose(optax.apply_updates(params, again)["w"], params["w"], rtol=1e-12)
+    long = params | {"w": weights}
+    refused, _ = optimiser.update(nothing, state, long, td_error=np.nan, reset=False)
+    assert not np.any(refused["w"])
 
 
 def test_a_step_moves_the_output_by_eta_of_the_error(x64):

@@ -34,6 +34,8 @@ class CellText:
     features: int
     weights: tuple[Leaf, ...]
     """What is learned, in the order of the struct; so is what is remembered."""
+    matrices: tuple[str, ...]
+    """Those of what is learned that have a row of inputs for each unit."""
     hidden: tuple[Leaf, ...]
     previous: tuple[Leaf, ...]
     sensitivity: tuple[Leaf, ...]

@@ -122,6 +122,7 @@ def feedforward(settings: FeedForward, name: str, inputs: int, activation: str) 
         inputs=d,
         features=n,
         weights=(("weight", ".linear.weight", n * d), ("bias", ".linear.bias", n)),
+        matrices=("weight",),
         hidden=(("h", "", n),),
         previous=(("previous", "", n),),
         sensitivity=(),

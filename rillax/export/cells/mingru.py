@@ -240,6 +240,7 @@ def mingru(settings: MinGRU, name: str, inputs: int, activation: str) -> CellTex
         inputs=d,
         features=n,
         weights=leaves,
+        matrices=("U", "W"),
         hidden=(("h", "", n),),
         previous=(("previous", "", n),),
         sensitivity=tuple((f"S_{m}", path, size) for m, path, size in leaves) if exact else (),

@@ -356,6 +356,7 @@ def rtu(settings: RTU, name: str, inputs: int, activation: str) -> CellText:
             ("B_real", ".B_real", n * d),
             ("B_imag", ".B_imag", n * d),
         ),
+        matrices=("B_real", "B_imag"),
         hidden=pair("h", "", n),
         previous=pair("previous", "", n),
         sensitivity=(
