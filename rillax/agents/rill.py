@@ -99,7 +99,7 @@ class Rill(senses.Inputs):
     """gamma_v, of actor and critic."""
     trace_decay: float = 0.8
     """lambda."""
-    q: Rule = Intentional(eta=0.25)
+    q: Rule = Intentional(eta=0.25, row_norm=1.0)
     """The step-size rule of the values of actions."""
     actor: Rule = ObGD(kappa=0.3)
     """The step-size rule of the actor."""

@@ -22,10 +22,10 @@ the bound no step moves the output further than was intended, and m stays as pub
 larger where z is would cure that too, but takes away the long steps of rarely used coordinates,
 from which a rare cue is learned.
 
-``row_norm`` bounds weights, as max-norm does (Srebro et al., 2005). In Adam's metric every weight moves
-about as far whether its gradient means something or is noise, so where rewards stay uncertain weights
-wander off, and the larger they are the less a step behind a LayerNorm changes. A matrix whose rows
-have outgrown the bound, in the root of their mean square norm, is scaled back to it at every step.
+``row_norm`` bounds weights, as max-norm does (Srebro et al., 2005). In Adam's metric every weight
+moves about as far whether its gradient means something or is noise. So where rewards stay uncertain
+weights wander off, and the larger they are, the less does a step change behind a LayerNorm. A
+matrix whose rows have outgrown the bound, in the root of their mean square norm, is scaled back.
 
 A step that would not be finite is not taken: the state is as if the gradient had been zero there,
 and ``refused`` counts it. Nothing here grows with time.

@@ -47,7 +47,10 @@ def begin(agent=AGENT, actions=4):
 def test_both_learners_equal_independent_implementations(x64):
     state, decay, actor_decay = begin(), GAMMA * LAMBDA, ACTOR_GAMMA * LAMBDA
     q = ReferenceStreamQ(
-        leaves(state.q.network), (3,), GAMMA, lambda p: ReferenceIntentional(p, 0.25, decay)
+        leaves(state.q.network),
+        (3,),
+        GAMMA,
+        lambda p: ReferenceIntentional(p, 0.25, decay, row_norm=1.0),
     )
     rules = (
         lambda p: ReferenceObGD(p, 1.0, 3.0, actor_decay),
