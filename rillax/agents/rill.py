@@ -91,7 +91,9 @@ class Rill(senses.Inputs):
 
     learns_from: ClassVar[Literal["steps", "rollouts"]] = "steps"
 
-    network: Architecture = Architecture(cell=RTU(features="tanh"), direct=True)
+    network: Architecture = Architecture(
+        cell=RTU(units=96, r_min=0.5, r_max=0.999, features="tanh"), width=32, direct=True
+    )
     """Of all three. The values of actions never read the observation directly."""
     discount: float = 0.5
     """gamma_q, of the values of actions. Rewards are scaled by the spread of this return."""
@@ -99,7 +101,7 @@ class Rill(senses.Inputs):
     """gamma_v, of actor and critic."""
     trace_decay: float = 0.8
     """lambda."""
-    q: Rule = Intentional(eta=0.25, row_norm=1.0)
+    q: Rule = Intentional(eta=0.25, row_norm=2.0)
     """The step-size rule of the values of actions."""
     actor: Rule = ObGD(kappa=0.3)
     """The step-size rule of the actor."""
@@ -109,7 +111,7 @@ class Rill(senses.Inputs):
     """tau, the weight of the policy's entropy."""
     epsilon_start: float = 1.0
     """Share of random actions at the start, where Q acts."""
-    epsilon_end: float = 0.05
+    epsilon_end: float = 0.01
     """Share of random actions after that, where Q acts, as far as its values still err."""
     epsilon_frames: int = 20_000
     """Frames over which epsilon falls, in a straight line."""

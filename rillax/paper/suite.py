@@ -101,7 +101,7 @@ def jobs(preset: Preset) -> list[Job]:
     made = []
     for task in GAMES:
         for label, agent in on_games().items():
-            twin = with_cell(agent, FeedForward(UNITS))
+            twin = with_cell(agent, FeedForward(agent.network.layers[0].units))
             made += [
                 _job(task, f"{task}Easy", label, agent, GAME_FRAMES),
                 _job(task, f"{task}Easy", label + MEMORYLESS, twin, GAME_FRAMES),

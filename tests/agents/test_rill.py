@@ -50,7 +50,7 @@ def test_both_learners_equal_independent_implementations(x64):
         leaves(state.q.network),
         (3,),
         GAMMA,
-        lambda p: ReferenceIntentional(p, 0.25, decay, row_norm=1.0),
+        lambda p: ReferenceIntentional(p, 0.25, decay, row_norm=2.0),
     )
     rules = (
         lambda p: ReferenceObGD(p, 1.0, 3.0, actor_decay),
