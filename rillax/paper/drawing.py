@@ -34,6 +34,7 @@ LOOKS: dict[str, tuple[str, Any, str]] = {
     "stream AC(λ), Taylor": ("#B03A00", "--", "^"),
     "stream AC(λ), exact transport": ("#5C1E00", (0, (5, 1)), "X"),
     "Rill": ("#00578A", "-", "o"),
+    "Brook": ("#00578A", "-", "P"),
     "PPO": ("#111111", "-.", "D"),
     "λ 0.8": ("#D55E00", "--", "^"),
     "λ 0.95": ("#00578A", "-", "o"),

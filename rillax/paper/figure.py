@@ -30,6 +30,8 @@ class Figure:
     draw: Callable[["Results", int | None], Any]
     """Its picture, as a matplotlib figure, with the panels in so many columns if it has several."""
     claims: tuple[Claim, ...] = ()
+    own_claims: tuple[Claim, ...] | None = None
+    """What the preset ``rillax`` is to show, where its lines are others than the paper's."""
     overrides: tuple[Override, ...] = ()
     """What the preset ``rillax`` changes. docs/results.md says what each brings."""
     miniature: tuple[str, ...] = ()
@@ -47,7 +49,10 @@ class Figure:
         choose("preset", preset, get_args(Preset))
         jobs = self.make_jobs(preset)  # type: ignore[arg-type] # it is one of them
         figure = dataclasses.replace(self, jobs=tuple(jobs))
-        return figure.change(_bounded, *self.overrides) if preset == "rillax" else figure
+        if preset == "paper":
+            return figure
+        claims = self.claims if self.own_claims is None else self.own_claims
+        return dataclasses.replace(figure, claims=claims).change(_bounded, *self.overrides)
 
     def change(self, *changes: Callable[[Job], Job]) -> "Figure":
         """The figure with each of its jobs changed."""
@@ -67,7 +72,7 @@ class Figure:
         if results is None:
             return [Verdict(self.name, c, "not yet run", "no results") for c in self.claims]
         reader = Reader(results.figure.jobs, results.jobs, self.quantity)
-        return [decide(self.name, claim, reader) for claim in self.claims]
+        return [decide(self.name, claim, reader) for claim in results.figure.claims]
 
 
 def _bounded(job: Job) -> Job:

@@ -9,11 +9,13 @@ from typing import Any
 from rillax.cells import CellSettings
 from rillax.experiments import Job, Run, Timing
 from rillax.networks import Architecture
-from rillax.paper.tables import BATCHED_AGENTS, Table
+from rillax.paper.tables import BATCHED_AGENTS, BATCHED_SEEDS, Table
 from rillax.utils import settings
 
 # Lines that several figures have.
 QRC_RTU, AC_RTU, PPO_RTU, QRC_FFN = "QRC(λ)-RTU", "stream AC(λ)-RTU", "PPO-RTU", "QRC(λ)-FFN"
+RILL, BROOK = "Rill", "Brook"
+"""Our agent, and its sibling for continuous actions."""
 
 
 def from_table(
@@ -42,8 +44,14 @@ def from_table(
 
 def with_ppo(like: Table, name: str, group: str, env: str) -> Job:
     """PPO with RTU, for as many frames as its rivals have."""
-    run = Run(agent=BATCHED_AGENTS[like.family], env=env, frames=like.frames, seeds=like.seeds)
+    run = Run(agent=BATCHED_AGENTS[like.family], env=env, frames=like.frames, seeds=BATCHED_SEEDS)
     return Job(name, group, PPO_RTU, "Appendix A", run)
+
+
+def with_ours(like: Table, name: str, group: str, label: str, env: str, agent: Any) -> Job:
+    """An agent of ours, for as many frames and seeds as its rivals have."""
+    run = Run(agent=agent, env=env, frames=like.frames, seeds=like.seeds)
+    return Job(name, group, label, "ours", run)
 
 
 def with_cell(agent: Any, cell: CellSettings) -> Any:

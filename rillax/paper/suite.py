@@ -21,7 +21,7 @@ from rillax.experiments.results import standard_error
 from rillax.networks import Architecture
 from rillax.paper.drawing import legend, panels
 from rillax.paper.figure import Figure, Preset, Results
-from rillax.paper.jobs import with_cell
+from rillax.paper.jobs import BROOK, RILL, with_cell
 from rillax.paper.mujoco import ENVIRONMENTS as ROBOTS
 from rillax.paper.quantities import RETURN
 from rillax.paper.tables import BATCHED_AGENTS, TABLES, UNITS
@@ -54,9 +54,8 @@ SEEDS, GAME_FRAMES, ROBOT_FRAMES = 3, 1_000_000, 500_000
 FIRST_SEED = 100
 """Seeds of the report; those below were for choosing."""
 MEMORYLESS = ", no memory"
-OURS, INTENTIONAL, AC, QRC, PPO = "Rill", "intentional Q(λ)", "stream AC(λ)", "QRC(λ)", "PPO"
-SIBLING = "Brook"
-"""Ours where actions are continuous."""
+OURS, SIBLING = RILL, BROOK
+INTENTIONAL, AC, QRC, PPO = "intentional Q(λ)", "stream AC(λ)", "QRC(λ)", "PPO"
 LOOKS = {
     OURS: ("#00578A", "o"),
     SIBLING: ("#00578A", "P"),

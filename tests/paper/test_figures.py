@@ -13,6 +13,7 @@ from rillax.cells import CELLS
 from rillax.experiments import Run
 from rillax.networks import Architecture
 from rillax.paper import choices, fig1b, figures, presets, tables
+from rillax.paper.claims import Missing, Reader
 from rillax.paper.jobs import Override, resize
 from rillax.utils import settings
 
@@ -41,13 +42,15 @@ def test_counts_and_frames_are_the_papers():
         jobs = chosen[name].jobs
         assert len(jobs) == JOBS[name]
         assert {job.work.frames for job in jobs} == {frames}
-        assert {job.work.seeds for job in jobs} == {5}
-        assert chosen[name].frames == JOBS[name] * 5 * frames
+        for job in jobs:
+            batched = isinstance(job.work.agent, PPO)
+            assert job.work.seeds == (tables.BATCHED_SEEDS if batched else 5)
+        assert chosen[name].frames == frames * sum(job.work.seeds for job in jobs)
     assert chosen["fig1b"].frames == 80_000_000  # 160 runs of 500,000
     assert chosen["staleness"].jobs == chosen["kmemory"].jobs  # two pictures of the same runs
     jobs = figures.jobs_of(chosen)
     assert len({job.name for job in jobs}) == len(jobs) == 4 + 32 + 20 + 16 + 12
-    assert sum(job.frames for job in jobs) == 758_000_000
+    assert sum(job.frames for job in jobs) == 758_000_000 - 2 * (5 * 5_000_000 + 8 * 2_000_000)
     assert [job.label for job in chosen["fig1a"].jobs] == ["FFN", "RTU", "GRU", "LSTM"]
 
 
@@ -304,6 +307,30 @@ def test_ours_goes_on_to_longer_chains():
     )
     assert ours - theirs == {"fig1b/L256-rtu-rtrl", "fig1b/L512-rtu-rtrl"}
     assert theirs < ours
+
+
+def test_our_agents_stand_beside_ppo_on_the_same_grids():
+    ours, theirs = figures.figures("rillax"), figures.figures("paper")
+    for name, label in (("popgym", "Rill"), ("mujoco", "Brook")):
+        mine = [job for job in ours[name].jobs if job.label == label]
+        assert [job.group for job in mine] == list(
+            dict.fromkeys(j.group for j in theirs[name].jobs)
+        )
+        streaming = theirs[name].jobs[0].work
+        assert {(job.work.frames, job.work.seeds) for job in mine} == {(streaming.frames, 5)}
+        assert {type(job.work.agent).__name__ for job in mine} == {label}
+        assert "PPO-RTU" in {job.label for job in ours[name].jobs}
+
+
+def test_a_preset_has_the_claims_of_its_own_lines():
+    for preset in ("paper", "rillax"):
+        for figure in figures.figures(preset).values():
+            lines = {(job.group, job.label) for job in figure.jobs}
+            for claim in figure.claims:
+                with pytest.raises(Missing) as missing:
+                    claim.check(Reader(figure.jobs, {}, figure.quantity))
+                asked = str(missing.value)
+                assert any(f"{label} at {group} " in asked for group, label in lines), asked
 
 
 def test_ours_adds_the_exact_correction():
