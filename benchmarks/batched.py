@@ -1,9 +1,9 @@
-"""A frame of PPO, by the length of the sequences it learns from, and against a streaming agent."""
+"""A frame of PPO, by the length of the sequences it learns from, and against streaming agents."""
 
 from dataclasses import replace
 
 from rillax import envs
-from rillax.agents import PPO
+from rillax.agents import PPO, Rill
 from rillax.experiments.timing import microseconds_per_frame
 from rillax.loops import make_loop
 from rillax.paper import presets
@@ -25,6 +25,7 @@ def frames() -> dict[str, float]:
             for length in SEQUENCES
         },
         "stream AC of the paper": presets.paper("stream_ac", ENV, FRAMES),
+        "Rill": Rill(),
     }
     loops = {}
     for name, agent in agents.items():

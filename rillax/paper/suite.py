@@ -56,6 +56,8 @@ FIRST_SEED = 100
 MEMORYLESS = ", no memory"
 OURS, SIBLING = RILL, BROOK
 INTENTIONAL, AC, QRC, PPO = "intentional Q(λ)", "stream AC(λ)", "QRC(λ)", "PPO"
+PPO_DIRECT = "PPO, direct outputs"
+"""With outputs that read the observation, as Rill's policy has them."""
 LOOKS = {
     OURS: ("#00578A", "o"),
     SIBLING: ("#00578A", "P"),
@@ -63,6 +65,7 @@ LOOKS = {
     AC: ("#D55E00", "^"),
     QRC: ("#C77700", "s"),
     PPO: ("#111111", "D"),
+    PPO_DIRECT: ("#7A7A7A", "d"),
 }
 """Colour and marker; without memory the marker is hollow."""
 
@@ -82,12 +85,14 @@ SHORT = 0.5
 
 def on_games() -> dict[str, Any]:
     """The agents that play games, with the inputs that all of them have."""
+    ppo = replace(BATCHED_AGENTS["POPGym"], discount=SHORT, step_size=3e-4, sequence_length=8)
     return {
         OURS: Rill(),
         INTENTIONAL: PUBLISHED,
         AC: TABLES[3].agent,
         QRC: TABLES[2].agent_for(GAME_FRAMES),
-        PPO: replace(BATCHED_AGENTS["POPGym"], discount=SHORT, step_size=3e-4, sequence_length=8),
+        PPO: ppo,
+        PPO_DIRECT: replace(ppo, network=replace(ppo.network, direct=True)),
     }
 
 
@@ -112,7 +117,8 @@ def jobs(preset: Preset) -> list[Job]:
 
 def _job(task: str, env: str, label: str, agent: Any, frames: int) -> Job:
     run = Run(agent, env, {}, frames, SEEDS, FIRST_SEED)
-    short = label.replace(MEMORYLESS, "-memoryless").replace("(λ)", "").replace(" ", "_").lower()
+    short = label.replace(MEMORYLESS, "-memoryless").replace("(λ)", "").lower()
+    short = short.replace(", ", "-").replace(" ", "_")
     return Job(f"suite/{task}-{short}", task, label, "ours", run)
 
 

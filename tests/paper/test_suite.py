@@ -13,7 +13,7 @@ from tests.experiments.made_up import finish, prepare
 def test_every_agent_plays_every_game_with_and_without_memory():
     (study,) = figures.select("suite").values()
     assert "suite" not in figures.select("all")
-    assert len({job.name for job in study.jobs}) == len(study.jobs) == 11 * 5 * 2 + 8 * 3
+    assert len({job.name for job in study.jobs}) == len(study.jobs) == 11 * 6 * 2 + 8 * 3
     for job in study.jobs:
         run = job.work
         envs.check(run.env)
