@@ -102,6 +102,7 @@ def main() -> None:
             "intentional / ObGD": steps.rules(),
             "minGRU / RTU": steps.cells(),
             "Rill": steps.rill(),
+            "Rill, networks of the same size": steps.rill(units=192, width=64),
         }
         results["rules"] = found
         table = Table("a step as a ratio to another", *found["minGRU / RTU"])

@@ -28,13 +28,13 @@ from rillax.export import Source, source
 from rillax.export.library import FLAGS, compiler
 from rillax.loops.compiled import CompiledLoop
 from rillax.networks import Architecture
-from rillax.utils import checkpoint
+from rillax.utils import checkpoint, settings
 
 AGENTS: dict[str, Any] = {
     "stream_ac": StreamAC(),
     "qrc": QRC(),
     "stream_q": StreamQ(),
-    "rill": Rill(),
+    "rill": settings.change(Rill(), units=192, width=64),  # the size of the others
 }
 SMALL = Architecture(cell=RTU(32), width=16)
 

@@ -111,13 +111,13 @@ def rules() -> dict[str, float]:
     return {name: _ratio(*pair) for name, pair in pairs.items()}
 
 
-def rill() -> dict[str, float]:
+def rill(**changes: Any) -> dict[str, float]:
     """A step of Rill, which has three networks, as a ratio to one of each agent that it is made of.
 
-    They have one network and two.
+    They have one network and two, and these are larger than Rill's.
     """
     parts = {"stream_q": StreamQ(), "stream_ac": StreamAC()}
-    return {name: _ratio(part, Rill()) for name, part in parts.items()}
+    return {name: _ratio(part, settings.change(Rill(), **changes)) for name, part in parts.items()}
 
 
 def cells() -> dict[str, float]:
