@@ -100,16 +100,6 @@ REMEMBERING: Mapping[str, Any] = {
 """An RTU that starts out remembering, and changes slowly."""
 
 
-def by_sequences(figure: str) -> Override:
-    """PPO of a figure by sequences of 8."""
-    return Override(
-        f"{figure}/*-ppo-*",
-        "Where eight steps in a row are differentiated together, an eighth of the sensitivities is "
-        "stored and read: PPO learns as well in about half of the time (docs/ppo.md).",
-        {"sequence_length": 8},
-    )
-
-
 def matches(job: Job, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(job.name, pattern) for pattern in patterns)
 

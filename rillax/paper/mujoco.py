@@ -14,7 +14,6 @@ from rillax.paper.jobs import (
     BROOK,
     PPO_RTU,
     Override,
-    by_sequences,
     from_table,
     with_ours,
     with_ppo,
@@ -98,7 +97,6 @@ FIGURE = Figure(
         ),
     ),
     overrides=(
-        by_sequences("mujoco"),
         Override(
             "mujoco/*-stream_ac-*",
             "The recurrence's credit decays at max(gamma lambda, r), that of encoder and head at "

@@ -97,8 +97,7 @@ def on_games() -> dict[str, Any]:
 
 
 def on_robots() -> dict[str, Any]:
-    batched = replace(BATCHED_AGENTS["MuJoCo"], sequence_length=8)
-    return {SIBLING: Brook(), AC: TABLES[4].agent, PPO: batched}
+    return {SIBLING: Brook(), AC: TABLES[4].agent, PPO: BATCHED_AGENTS["MuJoCo"]}
 
 
 def jobs(preset: Preset) -> list[Job]:
