@@ -155,7 +155,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, RecursionError) as error:
-        raise OutputError(f"cannot read {path}: {_line(error)}") from error
+        raise OutputError(f"cannot read {path}: {first_line(error)}") from error
     if not isinstance(value, dict):
         raise OutputError(f"{path} is damaged: it does not hold a JSON object")
     found = value.pop(DIGEST, None)
@@ -191,7 +191,8 @@ def _looks_like_a_digest(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch(r"[0-9a-f]{64}", value) is not None
 
 
-def _line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """What an error says, at most a line of it."""
     return next(iter(str(error).splitlines()), type(error).__name__)[:160]
 
 
