@@ -160,20 +160,48 @@ class Own(StreamAC):
 
     def learn(self, state, reward, next_observation, terminated, truncated):
         state, metrics = super().learn(state, reward, next_observation, terminated, truncated)
-        lost = jnp.where(reward > 5, jnp.nan, 0.0)
+        lost = jnp.select([reward > 7, reward > 6, reward > 5], [-jnp.inf, jnp.inf, jnp.nan], 0.0)
         return state._replace(observation=state.observation + lost), metrics
+
+
+class Counting(StreamAC):
+    """An agent whose state is infinite where it has seen nothing yet: at the start, and again."""
+
+    def init(self, key, observation_space, action_space):
+        state = super().init(key, observation_space, action_space)
+        return state._replace(observation=jnp.full_like(state.observation, -jnp.inf))
+
+    def learn(self, state, reward, next_observation, terminated, truncated):
+        state, metrics = super().learn(state, reward, next_observation, terminated, truncated)
+        nothing = jnp.where(reward > 6, jnp.nan, -jnp.inf)
+        kept = jnp.where((reward > 5) | terminated, nothing, state.observation)
+        return state._replace(observation=kept), metrics
 
 
 def test_an_agent_of_ones_own_is_kept_finite_too():
     learner = Learner(Own(network=SMALL), BOX, TWO)
     learner.act(np.ones(3))
     learner.learn(1.0, np.ones(3))
+    for reward in (6.0, 7.0, 8.0):
+        learner.act(np.ones(3))
+        before = leaves(learner)
+        with pytest.raises(NotFinite):
+            learner.learn(reward, np.ones(3))
+        for a, b in zip(leaves(learner), before, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_what_is_infinite_at_the_start_may_be_so_again():
+    learner = Learner(Counting(network=SMALL), BOX, TWO)
+    assert np.isneginf(learner.state.observation).all()
+    for t in range(6):
+        learner.act(np.ones(3))
+        learner.learn(1.0, np.ones(3), terminated=t % 3 == 2)
+        assert np.isneginf(learner.state.observation).any() == (t % 3 == 2)
+    assert learner.skipped == 0
     learner.act(np.ones(3))
-    before = leaves(learner)
     with pytest.raises(NotFinite):
-        learner.learn(6.0, np.ones(3))
-    for a, b in zip(leaves(learner), before, strict=True):
-        np.testing.assert_array_equal(a, b)
+        learner.learn(7.0, np.ones(3))
 
 
 def test_a_state_that_is_not_finite_is_neither_saved_nor_loaded(tmp_path):
