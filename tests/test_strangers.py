@@ -1,5 +1,6 @@
 """Files from strangers: bounded before they are read, refused in one way, and never executed."""
 
+import dataclasses
 import hashlib
 import io
 import json
@@ -15,8 +16,9 @@ from rillax import Learner
 from rillax.agents import StreamAC
 from rillax.cells import RTU
 from rillax.cli import main as cli
-from rillax.experiments import Options, Run
-from rillax.experiments.training import read_config, write_config
+from rillax.experiments import Options, Run, evaluation, train, training
+from rillax.experiments.checkpoints import CHECKPOINT
+from rillax.experiments.training import CONFIG, read_config, write_config
 from rillax.networks import Architecture
 from rillax.utils import checkpoint, files, settings
 from rillax.utils.checkpoint import CheckpointError
@@ -171,3 +173,119 @@ def test_json_files_know_their_digest(tmp_path):
         files.read_json(path)
     path.write_text('{"value": 1}')  # of an earlier version
     assert files.read_json(path) == {"value": 1}
+
+
+# ---- runs
+
+
+RUN = Run(AGENT, "MemoryChain", {"length": 2}, frames=400, seeds=2)
+
+
+@pytest.fixture(scope="module")
+def run_on_disk(tmp_path_factory):
+    """A run, and the arrays and the description in its checkpoint."""
+    out = tmp_path_factory.mktemp("run")
+    train(RUN, out)
+    return out, *checkpoint.load(out / CHECKPOINT)
+
+
+@pytest.fixture(scope="module")
+def loop():
+    return training.make_run_loop(RUN)
+
+
+def without(arrays, start):
+    return {name: value for name, value in arrays.items() if not name.startswith(start)}
+
+
+def with_(arrays, name, change):
+    return {**arrays, name: change(arrays[name])}
+
+
+NUMBERS = "bins/return"
+OF_ARRAYS = {
+    "no bins": lambda a: without(a, "bins/"),
+    "a column missing": lambda a: without(a, "bins/episodes"),
+    "no returns": lambda a: without(a, NUMBERS),
+    "fewer bins": lambda a: with_(a, NUMBERS, lambda v: v[:-1]),
+    "fewer of all bins": lambda a: {
+        name: v[:3] if name.startswith("bins/") else v for name, v in a.items()
+    },
+    "other seeds": lambda a: with_(a, NUMBERS, lambda v: np.c_[v, v]),
+    "a single number": lambda a: with_(a, NUMBERS, lambda v: v[0, 0]),
+    "complex": lambda a: with_(a, NUMBERS, lambda v: v.astype(complex)),
+    "integers": lambda a: with_(a, "bins/episodes", lambda v: v.astype(int)),
+    "three axes": lambda a: a | {"bins/mine": np.zeros((100, 2, 1))},
+    "no frames": lambda a: with_(a, "bins/frames", lambda v: v * np.nan),
+    "no loop": lambda a: without(a, "loop/"),
+}
+OF_META = {
+    "a frame too many": {"frame": 401},
+    "frames before the first": {"frame": -1},
+    "no number of frames": {"frame": float("inf")},
+    "half a frame": {"frame": 0.5},
+    "text": {"frame": "400"},
+    "an endless number": {"frame": 10**400},
+    "a rate without end": {"rate": float("inf")},
+    "seeds of text": {"diverged": [{"seed": "x", "frame": 1, "networks": []}]},
+    "networks of numbers": {"diverged": [{"seed": 0, "frame": 1, "networks": [1]}]},
+    "no list": {"diverged": 5},
+    "nothing at all": {"frame": None},
+}
+
+
+@pytest.mark.parametrize("change", [*OF_ARRAYS, *OF_META])
+def test_the_checkpoint_of_a_run_is_checked(change, run_on_disk, loop, tmp_path):
+    _, arrays, meta = run_on_disk
+    arrays = OF_ARRAYS.get(change, dict)(arrays)
+    checkpoint.save(tmp_path / CHECKPOINT, arrays, {**meta, **OF_META.get(change, {})})
+    with pytest.raises(CheckpointError, match=CHECKPOINT) as refused:
+        training.checkpoints_of(RUN, tmp_path).read(loop, training.bins_of(RUN))
+    assert "\n" not in str(refused.value)
+
+
+def test_a_run_with_numbers_that_are_not_finite_is_neither_played_nor_loaded(run_on_disk, tmp_path):
+    out, arrays, meta = run_on_disk
+    (tmp_path / CONFIG).write_bytes((out / CONFIG).read_bytes())
+    name = next(n for n in arrays if "critic" in n and "B_real" in n)
+    for wrong in (np.nan, np.inf):
+        changed = arrays[name].copy()
+        changed[1] = wrong
+        checkpoint.save(tmp_path / CHECKPOINT, {**arrays, name: changed}, meta)
+        for use in (evaluation.trained, lambda path: Learner.from_run(path, seed=1)):
+            with pytest.raises(CheckpointError, match=r"B_real.* of seed 1 in it is not finite"):
+                use(tmp_path)
+        Learner.from_run(tmp_path, seed=0)
+    known = [{"seed": 1, "frame": 5, "networks": ["critic"]}]
+    checkpoint.save(tmp_path / CHECKPOINT, {**arrays, name: changed}, {**meta, "diverged": known})
+    evaluation.trained(tmp_path)
+
+
+@pytest.mark.parametrize("large", ["seeds", "units", "units of another run"])
+@pytest.mark.parametrize("command", ["evaluate", "export", "from_run"])
+def test_nothing_is_built_before_it_is_seen_to_fit(
+    large, command, run_on_disk, tmp_path, monkeypatch, capsys
+):
+    """What is too large, or not the run of the checkpoint, is refused from its description."""
+    monkeypatch.setattr(training, "make_run_loop", None)
+    monkeypatch.setattr(evaluation, "make_run_loop", None)
+    _, arrays, meta = run_on_disk
+    run = RUN
+    if large == "seeds":
+        run = dataclasses.replace(run, seeds=10**9)
+    else:
+        run = dataclasses.replace(run, agent=settings.change(AGENT, units=10**9))
+    if large != "units of another run":
+        meta = {**meta, "run": training.digest(run)}
+    write_config(run, tmp_path, Options())
+    checkpoint.save(tmp_path / CHECKPOINT, arrays, meta)
+    words = "was not written with" if large == "units of another run" else "of memory"
+    if command == "from_run":
+        with pytest.raises(ValueError, match=words):
+            Learner.from_run(tmp_path)
+        return
+    with pytest.raises(SystemExit, match="2"):
+        cli.main([command, str(tmp_path)])
+    said = capsys.readouterr().err
+    assert words in " ".join(said.split())
+    assert "Traceback" not in said

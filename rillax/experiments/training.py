@@ -116,15 +116,20 @@ def described_run(path: Path, value: Mapping[str, Any], trust: bool) -> tuple[Ru
 
 def prepare(run: Run, out: Path, options: Options, *, overwrite: bool = False) -> None:
     """Raise an error that says what is wrong, unless the run can start and has a place to write."""
+    check_memory(run)
+    trackers.require(options.tensorboard, options.wandb)
+    files.claim(out, overwrite=overwrite)
+
+
+def check_memory(run: Run) -> None:
+    """Raise an error unless the run can be built in the memory there is; nothing is built."""
     env = envs.make(run.env, **run.env_settings)
     spaces = envs.spaces_of(env)
     agent: Any = run.agent
     if run.staleness is not None:
         agent = staleness.Recorded(agent, staleness.longest_episode(env))
     state = jax.eval_shape(lambda key: agent.init(key, *spaces), jax.random.key(0))
-    trackers.require(options.tensorboard, options.wandb)
     _check_memory(run, run.seeds * bytes_of(state))
-    files.claim(out, overwrite=overwrite)
 
 
 def bytes_needed(run: Run) -> int | None:
@@ -341,7 +346,8 @@ class Training:
 
     def resume(self, checkpoints: Checkpoints) -> None:
         """Go on from the checkpoint, if there is one."""
-        self.frame, self.diverged, self.rate = checkpoints.read(self.loop, self.bins)
+        self.frame, diverged, self.rate = checkpoints.read(self.loop, self.bins)
+        self.diverged = dict(diverged)
 
     def state(self) -> Any:
         """The agent's state; every array has a leading axis over seeds."""
