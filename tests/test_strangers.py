@@ -12,11 +12,11 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from rillax import Learner
+from rillax import Learner, export
 from rillax.agents import StreamAC
 from rillax.cells import RTU
 from rillax.cli import main as cli
-from rillax.experiments import Options, Run, evaluation, train, training
+from rillax.experiments import Options, Run, evaluation, store, train, training
 from rillax.experiments.checkpoints import CHECKPOINT
 from rillax.experiments.training import CONFIG, read_config, write_config
 from rillax.networks import Architecture
@@ -289,3 +289,66 @@ def test_nothing_is_built_before_it_is_seen_to_fit(
     said = capsys.readouterr().err
     assert words in " ".join(said.split())
     assert "Traceback" not in said
+
+
+# ---- settings and descriptions of the wrong type
+
+
+def refused(argv, capsys, *words):
+    """A command that ends with exit code 2 and a single line, in which there are these words."""
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(argv)
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    for word in words:
+        assert word in error
+
+
+OF_THE_RUN = [
+    *({"seed": "x"}, {"seed": 1.5}, {"seed": None}, {"frames": "x"}, {"frames": 2.5}),
+    *({"seeds": [1]}, {"env": 3}, {"env_settings": 3}, {"on_bad_input": 7}, {"staleness": "x"}),
+    *({"agent": 5}, {"agent": None}, {"extended": 5}, {"extended": ["x"]}, {"seed": 10**400}),
+]
+OF_THE_OPTIONS = [
+    *({"checkpoint_seconds": "x"}, {"checkpoint_seconds": None}, {"checkpoint_seconds": -1}),
+    *({"tensorboard": "x"}, {"wandb": 5}),
+]
+
+
+@pytest.mark.parametrize("wrong", [*OF_THE_RUN, *OF_THE_OPTIONS], ids=lambda w: str(w)[:30])
+def test_settings_of_the_wrong_type_are_refused(wrong, tmp_path, capsys):
+    described = json.loads(json.dumps(training.config(RUN, Options())))
+    described["run" if wrong in OF_THE_RUN else "options"] |= wrong
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(described))  # by hand, so without a digest
+    argv = ["train", "--config", str(path), "--out", str(tmp_path / "x")]
+    refused(argv, capsys, "mine.json", next(iter(wrong)))
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("gone", ["preset", "started", "commits", "machines"])
+def test_a_manifest_says_all_that_it_should(gone, tmp_path, capsys):
+    manifest = store._manifest("paper", None)
+    del manifest[gone]
+    (tmp_path / store.MANIFEST).write_text(json.dumps(manifest))
+    refused(["results", "collect", "--out", str(tmp_path)], capsys, store.MANIFEST, gone)
+
+
+def test_a_job_that_is_nested_too_deeply_is_refused(tmp_path):
+    path = tmp_path / store.JOB
+    for depth in (400, 900):
+        path.write_text('{"work": ' + '{"a": ' * depth + "1" + "}" * depth + "}")
+        with pytest.raises(files.OutputError, match=r"job\.json"):
+            store.read_job(path)
+
+
+def test_the_description_of_an_exported_learner_is_held_against_its_digest(tmp_path):
+    path = tmp_path / export.DESCRIPTION
+    files.write_json(path, {"kind": "learner", "step": 5})
+    assert export.described(tmp_path)["step"] == 5
+    path.write_text(path.read_text().replace("5,", "6,", 1))
+    with pytest.raises(files.OutputError, match=r"learner\.json is damaged"):
+        export.described(tmp_path)
+    path.write_text("[" * 99999)
+    with pytest.raises(files.OutputError, match=r"learner\.json"):
+        export.described(tmp_path)

@@ -37,7 +37,6 @@ def collect(root: store.Root, to: Path, add: bool = False) -> dict[str, Path]:
     With ``add``, jobs that are in the file already and not finished here stay in it.
     """
     manifest = root.manifest()
-    store.check(root.path, manifest)
     finished = [(job, done) for job in root.jobs() if (done := root.done(job)) is not None]
     written = {}
     for figure in (figures.find(name, manifest["preset"]) for name in figures.EVERY):
