@@ -166,6 +166,10 @@ def test_an_address_that_nobody_answers_at_is_refused(fake):
         engines.Ray(Options(), "auto")
 
 
+def test_an_address_is_refused_within_30_seconds():
+    assert engines.HEAD_PATIENCE + engines.PATIENCE < 25  # what is imported takes some, too
+
+
 def test_waiting_for_a_cluster_can_be_stopped(fake, monkeypatch):
     fake(init=lambda: time.sleep(60))
     monkeypatch.setattr(engines, "PATIENCE", 30)

@@ -6,6 +6,8 @@ import io
 import json
 import random
 import struct
+import subprocess
+import sys
 import zipfile
 
 import gymnasium as gym
@@ -16,7 +18,7 @@ from rillax import Learner, export
 from rillax.agents import StreamAC
 from rillax.cells import RTU
 from rillax.cli import main as cli
-from rillax.experiments import Options, Run, evaluation, store, train, training
+from rillax.experiments import Options, Run, engines, evaluation, store, train, training
 from rillax.experiments.checkpoints import CHECKPOINT
 from rillax.experiments.training import CONFIG, read_config, write_config
 from rillax.networks import Architecture
@@ -352,3 +354,36 @@ def test_the_description_of_an_exported_learner_is_held_against_its_digest(tmp_p
     path.write_text("[" * 99999)
     with pytest.raises(files.OutputError, match=r"learner\.json"):
         export.described(tmp_path)
+
+
+# ---- what lies in the current directory
+
+
+@pytest.fixture
+def trap(tmp_path, monkeypatch):
+    """A directory with modules that must not be executed, to stand in."""
+    for name in ("gymnax", "gymnasium", "numpy", "rich"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('executed')")
+    (tmp_path / "my_envs.py").write_text("raise ValueError('looked at')")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def said_by(*argv, env=None):
+    done = subprocess.run([sys.executable, *argv], capture_output=True, text=True, env=env)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_modules_of_the_current_directory_are_not_imported(trap):
+    code, said = said_by("-m", "rillax", "envs")
+    assert (code, "MemoryChain" in said) == (0, True), said
+    argv = "-m", "rillax.experiments.worker", "--help"
+    assert "executed" in said_by(*argv)[1]  # the test can see it
+    code, said = said_by(*argv, env=engines._of_a_worker())
+    assert (code, "usage" in said) == (0, True), said
+
+
+def test_a_users_own_module_is_found_there(trap):
+    code, said = said_by("-m", "rillax", "train", "--env", "my_envs:Mine")
+    assert code == 2
+    assert "importing my_envs failed: ValueError: looked at" in " ".join(said.split())
