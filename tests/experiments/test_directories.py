@@ -9,7 +9,7 @@ import pytest
 from rillax.agents import QRC
 from rillax.cells import RTU
 from rillax.cli import main as cli
-from rillax.experiments import Run, train, training
+from rillax.experiments import Options, Run, train, training
 from rillax.experiments.checkpoints import CHECKPOINT
 from rillax.experiments.training import CURVE, LOCK, METRICS, SUMMARY
 from rillax.networks import Architecture
@@ -72,7 +72,42 @@ def test_the_picture_is_not_needed_for_the_end(tmp_path, monkeypatch):
         killed_when(patch, "draw_curves")
         with pytest.raises(Killed):
             train(RUN, tmp_path)
+    assert not (tmp_path / CURVE).exists()
     assert train(RUN, tmp_path, resume=True)[0]["complete"]
+    assert (tmp_path / CURVE).exists()
+
+
+def test_the_run_of_another_process_is_not_deleted_after_the_lock_was_waited_for(
+    tmp_path, monkeypatch
+):
+    """Both find the directory empty; one is over before the other takes the lock."""
+    prepare = training.prepare
+
+    def prepare_and_be_slow(*args, **how):
+        prepare(*args, **how)
+        training.write_config(RUN, tmp_path, Options())
+
+    monkeypatch.setattr(training, "prepare", prepare_and_be_slow)
+    with pytest.raises(files.OutputError, match="already holds a run"):
+        train(RUN, tmp_path)
+    assert training.read_config(tmp_path)[0] == RUN
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_trackers_begin_anew_with_a_run(overwrite, tmp_path, monkeypatch):
+    """What was there is removed with the run that it was of; anybody else's stays."""
+    events = tmp_path / "tensorboard" / "events.out.tfevents.1.host"
+    events.parent.mkdir()
+    mine = events.with_name("notes.txt")
+    for path in (events, mine, tmp_path / "wandb_id"):
+        path.write_text("x")
+    if overwrite:
+        training.write_config(RUN, tmp_path, Options())
+    killed_when(monkeypatch, "make_run_loop")
+    with pytest.raises(Killed):
+        train(RUN, tmp_path, overwrite=overwrite)
+    assert events.exists() == (tmp_path / "wandb_id").exists() == (not overwrite)
+    assert mine.exists()
 
 
 def test_a_directory_has_one_owner(tmp_path, capsys):
