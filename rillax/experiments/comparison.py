@@ -103,7 +103,7 @@ def names(outcomes: Sequence[Outcome]) -> list[str]:
     paths = dict.fromkeys(path for leaves in described for path in leaves)
     told = [path for path in paths if _differs(path, described)]
     called = [", ".join(_told(path, leaves) for path in told) for leaves in described]
-    alike = len(set(called)) < len(called)
+    alike = len(set(called)) < len(called) or "" in called
     return [
         " ".join(filter(None, [name, f"({outcome.out.name})" if name else outcome.out.name]))
         if alike

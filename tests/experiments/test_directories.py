@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -161,11 +162,40 @@ def test_damaged_results_are_named(tmp_path, capsys):
         train(RUN, tmp_path, resume=True)
 
 
-def test_long_names(tmp_path, capsys):
+LONG = "x" * 256
+KEPT = Path(__file__).parents[2] / "results"
+ONE = str(KEPT / "first" / "memory_chain_8_qrc_rtu")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        *(["train", flag, LONG] for flag in ("--out", "--config", "--resume")),
+        *([command, LONG] for command in ("export", "evaluate", "compare")),
+        ["compare", ONE, "--out", f"{LONG}.png"],
+        ["compare", ONE, "--out", "/proc/x/y.png"],
+        ["import", LONG],
+        ["import", __file__, "--learner", LONG],
+        *(["report", "--to", name] for name in (LONG, "/proc/x/y.html")),
+        ["report", "--results", LONG],
+        ["plot", "fig1a", "--results", LONG],
+        ["plot", "fig1a", "--results", str(KEPT / "paper"), "--to", "/proc/x"],
+        ["results", "show", "fig1a", "--results", LONG],
+        ["results", "collect", "--out", LONG],
+        *(["reproduce", "fig1a", "--out", name] for name in (LONG, "/proc/x")),
+    ],
+    ids=lambda argv: " ".join(arg[-20:] for arg in argv),
+)
+def test_names_that_cannot_be_used_are_said_in_one_line(argv, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match="2"):
-        cli.main(["train", "--out", str(tmp_path / ("x" * 256))])
+        cli.main(argv)
     error = capsys.readouterr().err
-    assert "cannot write to" in error
     assert error.count("\n") == 1
+    assert "File name too long" in error or "/proc/x" in error
+    assert LONG[:20] in error or "/proc/x" in error
+
+
+def test_the_longest_name_can_be_used(tmp_path):
     files.write_json(tmp_path / ("x" * 255), {})
     assert files.read_json(tmp_path / ("x" * 255)) == {}
