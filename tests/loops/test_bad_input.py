@@ -11,6 +11,7 @@ from rillax import BadInput, Learner
 from rillax.agents import StreamAC
 from rillax.cells import RTU
 from rillax.loops.host import HostLoop
+from rillax.loops.inputs import as_observation
 from rillax.networks import Architecture
 
 SMALL = Architecture(cell=RTU(5), width=6)
@@ -25,7 +26,7 @@ class Strange:
 OBSERVATIONS = [
     *(None, "abc", b"abc", ["a", "b", "c"], [1j, 0, 0], [1, 2], [[1, 2, 3]], 1.0, {}, Strange()),
     *([None, 1, 2], [10**400, 0, 0], [[1], [2, 3]], np.array([1, 2, 3], "M8[s]"), object()),
-    *([np.nan, 0, 0], [0, np.inf, 0], [1e300, 0, 0]),
+    *([np.nan, 0, 0], [0, np.inf, 0], [1e300, 0, 0], np.ma.array([1, 2, 3], mask=[0, 1, 0])),
 ]
 DISCRETE = [
     np.nan,
@@ -43,7 +44,7 @@ DISCRETE = [
 ]
 REWARDS = [
     *(None, "1", b"1", 1j, [1.0], np.ones(1), np.ones((2, 2)), 10**400, {}, Strange(), object()),
-    *(np.nan, np.inf, 1e300, np.datetime64("2020-01-01")),
+    *(np.nan, np.inf, 1e300, np.datetime64("2020-01-01"), np.ma.masked),
 ]
 FLAGS = ["False", "", None, 2, -1, 0.5, np.nan, [True], np.ones(2, bool), 1j, Strange()]
 GOOD_FLAGS = [True, np.bool_(True), 1, 1.0, np.array(True), np.array(0)]
@@ -98,6 +99,34 @@ def test_discrete_observations(discrete):
         refused(discrete, lambda wrong=wrong: discrete.learn(0.0, wrong))
     discrete.learn(0.0, np.int64(3))
     discrete.act(3.0)
+
+
+class Broken(dict):
+    """A mapping that cannot be read, in one way or another."""
+
+    def __init__(self, fails, **items):
+        super().__init__(**items)
+        self.fails = fails
+
+    def __getitem__(self, name):
+        if self.fails == "item":
+            raise OSError("the sensor is gone")
+        return super().__getitem__(name)
+
+    def __iter__(self):
+        if self.fails == "names":
+            raise OSError("the sensor is gone")
+        return super().__iter__()
+
+
+@pytest.mark.parametrize("fails", ["item", "names"])
+def test_a_mapping_that_cannot_be_read(fails):
+    space = gym.spaces.Dict({"x": BOX, "n": FOUR})
+    broken = Broken(fails, x=np.zeros(3), n=1)
+    with pytest.raises(BadInput, match=r"cannot be read \(OSError: the sensor is gone"):
+        as_observation(broken, space)
+    whole = Broken(None, x=np.zeros(3), n=1)
+    assert as_observation(whole, space).shape == (7,)
 
 
 def test_rewards_and_flags(learner):
