@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import threading
 from pathlib import Path
 
@@ -141,6 +142,32 @@ def test_leftovers_of_dead_writers_are_removed(tmp_path):
     assert sum(name.endswith(f".{os.getppid()}.writing") for name in names) == 2
     train(RUN, tmp_path)
     assert not list(tmp_path.glob(".*.writing"))
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A small file system of its own."""
+    path = tmp_path / "disk"
+    path.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(path)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("to mount a file system is not allowed here")
+    yield path
+    subprocess.run(["umount", "-l", str(path)], check=True)
+
+
+def test_a_leftover_on_a_small_disk_does_not_make_a_resume_fail(disk):
+    """It is of a machine that died while it wrote, and takes all the room there was."""
+    out = disk / "run"
+    stopped(out)
+    left = out / ".checkpoint.rillax.another-host.17.writing"
+    with pytest.raises(OSError, match="No space left"), open(left, "wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    with pytest.raises(files.OutputError, match="No space left"):
+        files.write_bytes(out / "x", bytes(4096))
+    assert train(RUN, out, resume=True)[0]["complete"]
+    assert not left.exists()
 
 
 @pytest.mark.slow
