@@ -407,7 +407,10 @@ class MeasuredLoop:
         self.frame = int(arrays["frame"])
         self._keep(bool(arrays["keeps"]))
         self.loop.restore(under("loop/"), what)
-        self.sums, self.counts = under("sums/"), under("counts/")
+        self.sums, self.counts = (
+            checkpoint.of_the_same_form(like, under(prefix), what)
+            for like, prefix in ((self.sums, "sums/"), (self.counts, "counts/"))
+        )
 
     def agent_state(self) -> Any:
         state = self.loop.agent_state()

@@ -60,3 +60,30 @@ def test_a_learner_keeps_its_programs_too(tmp_path):
     kept = run(["-c", LEARNER], tmp_path)
     assert any("packed" in name for name in kept)
     assert run(["-c", LEARNER], tmp_path) == kept
+
+
+COMPILE = """
+import jax
+from rillax.utils import machine
+for _ in range(3):
+    machine.keep_compilations()
+jax.jit(lambda x: 2 * x + 1)(1.0)
+"""
+
+
+def test_a_damaged_entry_in_a_directory_of_ones_own_is_written_anew(tmp_path):
+    ours = {"JAX_COMPILATION_CACHE_DIR": str(tmp_path)}
+    often = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+
+    def compile_it():
+        program = [sys.executable, "-c", COMPILE]
+        subprocess.run(program, env=os.environ | ours | often, check=True, capture_output=True)
+        return {path: path.read_bytes() for path in tmp_path.glob("*-cache")}
+
+    whole = compile_it()
+    assert whole
+    for path in whole:
+        path.write_bytes(b"damaged")
+    again = compile_it()
+    assert again.keys() == whole.keys()
+    assert b"damaged" not in again.values()

@@ -7,10 +7,11 @@ import pytest
 
 from rillax import normalisation
 from rillax._jax.kernels import one_kernel, repeat
-from rillax.agents import QRC, StreamAC
+from rillax.agents import PPO, QRC, TD, Brook, Rill, StreamAC, StreamQ
 from rillax.cells import RTU
 from rillax.envs import MemoryChain
 from rillax.loops import compiled, interface
+from rillax.loops.rollouts import CompiledRollouts
 from rillax.networks import Architecture
 from rillax.normalisation import Limits
 from rillax.updates import AdaptiveObGD, adaptive_obgd
@@ -123,11 +124,36 @@ def test_the_bias_correction_of_adaptive_steps_stays_at_one():
     assert next_until_last(jnp.int32(LAST)) == LAST
 
 
+ADAPTIVE = AdaptiveObGD()
+AGENTS = {
+    "stream_ac": StreamAC(network=SMALL, actor=ADAPTIVE, critic=ADAPTIVE),
+    "qrc": QRC(network=SMALL),
+    "stream_q": StreamQ(network=SMALL),
+    "rill": Rill(network=SMALL, longest_bout=7),
+    "brook": Brook(network=SMALL),
+    "td": TD(network=SMALL, discounts=(0.5, 0.9)),
+}
+
+
+def with_counters(state, number):
+    """A state that has counted so far; what stops earlier has stopped."""
+
+    def one(path, leaf):
+        name = jax.tree_util.keystr(path)
+        if name.endswith((".steps", ".step", ".count", ".updates")):
+            return jnp.full_like(leaf, min(number, LAST - 20))
+        if name.endswith(".samples.high"):
+            return jnp.full_like(leaf, number >> 30)
+        return jnp.full_like(leaf, number & (2**30 - 1)) if name.endswith(".samples.low") else leaf
+
+    return jax.tree_util.tree_map_with_path(one, state)
+
+
 @pytest.mark.parametrize("start", [pytest.param(2**31 - 20, marks=pytest.mark.slow), 2**32 - 20])
-def test_an_agent_goes_on_as_if_nothing_were(start):
-    """Every counter at once; an agent that has only seen a million samples does the same."""
-    rule = AdaptiveObGD()
-    agent = StreamAC(network=SMALL, actor=rule, critic=rule)
+@pytest.mark.parametrize("name", AGENTS)
+def test_an_agent_goes_on_as_if_nothing_were(name, start):
+    """Every counter at once; an agent that has only seen some hundred million does the same."""
+    agent = AGENTS[name]
     act, learn = jax.jit(agent.act), jax.jit(agent.learn)
     rng = np.random.default_rng(0)
     xs = rng.normal(size=(40, 3)).astype(np.float32)
@@ -136,26 +162,31 @@ def test_an_agent_goes_on_as_if_nothing_were(start):
         state, _ = act(state, x)
         state, _ = learn(state, x[0], x, False, False)
 
-    def at(number):
-        def one(path, leaf):
-            name = jax.tree_util.keystr(path)
-            if name.endswith((".steps", ".step")):
-                return jnp.int32(min(number, LAST - 20))
-            if name.endswith(".samples.high"):
-                return jnp.int32(number >> 30)
-            return jnp.int32(number & (2**30 - 1)) if name.endswith(".samples.low") else leaf
-
-        return jax.tree_util.tree_map_with_path(one, state)
-
     ends = []
     for number in (2**29, start):
-        state_now, errors = at(number), []
+        state_now, errors = with_counters(state, number), []
         for x in xs:
             state_now, _ = act(state_now, x)
             state_now, metrics = learn(state_now, x[0], x, False, False)
             errors.append(float(metrics["td_error"]))
         ends.append(errors)
     np.testing.assert_allclose(ends[1], ends[0], rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.slow
+def test_ppo_goes_on_as_if_nothing_were():
+    """It counts updates, for the step size and in Adam, beside the samples of its inputs."""
+    agent = PPO(network=SMALL, rollout=4, environments=2, minibatches=1, epochs=1)
+    ends = []
+    for number in (2**29, 2**31 - 20, 2**32 - 20):
+        loop = CompiledRollouts(agent, MemoryChain(3), [0])
+        state = loop.state
+        loop.state = state._replace(agent=with_counters(state.agent, number))
+        metrics = loop.run(8 * 30).metrics
+        assert int(loop.state.agent.updates[0]) == min(number + 30, LAST)
+        ends.append([float(metrics[name][0]) for name in sorted(metrics)])
+    for end in ends[1:]:
+        np.testing.assert_allclose(end, ends[0], rtol=1e-3, atol=1e-4)
 
 
 # ---- sums

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rillax import Learner, normalisation
-from rillax.agents import QRC, StreamAC
+from rillax.agents import QRC, TD, Brook, Rill, StreamAC, StreamQ
 from rillax.cells import RTU
 from rillax.loops.learner import NotFinite
 from rillax.networks import Architecture
@@ -30,7 +30,9 @@ def statistics(xs, limits=BOUND):
 
 
 def leaves(learner):
-    state = learner.state._replace(key=jax.random.key_data(learner.state.key))
+    state = learner.state
+    if hasattr(state, "key"):  # an agent that only predicts draws nothing
+        state = state._replace(key=jax.random.key_data(state.key))
     return [np.array(leaf) for leaf in jax.tree.leaves(state)]
 
 
@@ -68,14 +70,25 @@ AGENTS = {
     "stream_ac": StreamAC(network=SMALL),
     "adaptive": StreamAC(network=SMALL, actor=AdaptiveObGD(), critic=AdaptiveObGD()),
     "qrc": QRC(network=SMALL),
+    "stream_q": StreamQ(network=SMALL),
+    "rill": Rill(network=SMALL),
+    "brook": Brook(network=SMALL),
+    "td": TD(network=SMALL),
+    "td of signals": TD(network=SMALL, signals=(0, 2), discounts=(0.5, 0.99)),
 }
+ACTIONS = {"brook": gym.spaces.Box(-1.0, 1.0, (2,))}
 
 
-@pytest.mark.parametrize("bound", [100.0, None])
-@pytest.mark.parametrize("name", AGENTS)
+UNBOUNDED = [
+    pytest.param(n, None, marks=pytest.mark.slow if n in ("rill", "brook", "stream_q") else ())
+    for n in AGENTS
+]
+
+
+@pytest.mark.parametrize(("name", "bound"), [*((name, 100.0) for name in AGENTS), *UNBOUNDED])
 def test_a_learner_stays_finite_through_anything(name, bound):
     agent = settings.change(AGENTS[name], input_bound=bound)
-    learner = Learner(agent, BOX, TWO, on_bad_input="skip")
+    learner = Learner(agent, BOX, ACTIONS.get(name, TWO), on_bad_input="skip")
     rng = np.random.default_rng(1)
     loud = [1e20, -1e38, 3e38, 1e-38, 1e6]
     observation = rng.normal(size=3)
@@ -88,6 +101,33 @@ def test_a_learner_stays_finite_through_anything(name, bound):
             reward = loud[(t + 2) % 5]
         learner.learn(reward, observation, terminated=t % 20 == 19)
     assert all(np.isfinite(leaf).all() for leaf in leaves(learner))
+
+
+@pytest.mark.parametrize("name", ["td", "td of signals"])
+def test_predictions_refuse_a_loud_signal_and_go_on(name, tmp_path):
+    agent, rng = AGENTS[name], np.random.default_rng(2)
+    learner = Learner(agent, BOX, TWO)
+
+    def step(signal):
+        learner.act(rng.normal(size=3))
+        learner.learn(signal, np.array([signal, 0.0, signal]))
+
+    for i, loud in enumerate([1e13, 1e20, -3e38] * 2):
+        ends = i >= 3
+        for _ in range(5):
+            step(rng.normal())
+        learner.act(rng.normal(size=3))
+        before = learner.state
+        with pytest.raises(NotFinite):
+            learner.learn(loud, np.array([loud, 0.0, loud]), ends)
+        passed = jax.tree.leaves(agent.skip(before, ends))
+        for a, b in zip(leaves(learner), passed, strict=True):
+            np.testing.assert_array_equal(a, b)
+    step(1.0)
+    assert learner.skipped == 6
+    assert learner.state.step == 31
+    assert np.isfinite(learner.metrics["return_error"])
+    learner.save(tmp_path / "x")
 
 
 def test_a_step_that_would_not_be_finite_is_refused(tmp_path):
@@ -120,20 +160,48 @@ class Own(StreamAC):
 
     def learn(self, state, reward, next_observation, terminated, truncated):
         state, metrics = super().learn(state, reward, next_observation, terminated, truncated)
-        lost = jnp.where(reward > 5, jnp.nan, 0.0)
+        lost = jnp.select([reward > 7, reward > 6, reward > 5], [-jnp.inf, jnp.inf, jnp.nan], 0.0)
         return state._replace(observation=state.observation + lost), metrics
+
+
+class Counting(StreamAC):
+    """An agent whose state is infinite where it has seen nothing yet: at the start, and again."""
+
+    def init(self, key, observation_space, action_space):
+        state = super().init(key, observation_space, action_space)
+        return state._replace(observation=jnp.full_like(state.observation, -jnp.inf))
+
+    def learn(self, state, reward, next_observation, terminated, truncated):
+        state, metrics = super().learn(state, reward, next_observation, terminated, truncated)
+        nothing = jnp.where(reward > 6, jnp.nan, -jnp.inf)
+        kept = jnp.where((reward > 5) | terminated, nothing, state.observation)
+        return state._replace(observation=kept), metrics
 
 
 def test_an_agent_of_ones_own_is_kept_finite_too():
     learner = Learner(Own(network=SMALL), BOX, TWO)
     learner.act(np.ones(3))
     learner.learn(1.0, np.ones(3))
+    for reward in (6.0, 7.0, 8.0):
+        learner.act(np.ones(3))
+        before = leaves(learner)
+        with pytest.raises(NotFinite):
+            learner.learn(reward, np.ones(3))
+        for a, b in zip(leaves(learner), before, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_what_is_infinite_at_the_start_may_be_so_again():
+    learner = Learner(Counting(network=SMALL), BOX, TWO)
+    assert np.isneginf(learner.state.observation).all()
+    for t in range(6):
+        learner.act(np.ones(3))
+        learner.learn(1.0, np.ones(3), terminated=t % 3 == 2)
+        assert np.isneginf(learner.state.observation).any() == (t % 3 == 2)
+    assert learner.skipped == 0
     learner.act(np.ones(3))
-    before = leaves(learner)
     with pytest.raises(NotFinite):
-        learner.learn(6.0, np.ones(3))
-    for a, b in zip(leaves(learner), before, strict=True):
-        np.testing.assert_array_equal(a, b)
+        learner.learn(7.0, np.ones(3))
 
 
 def test_a_state_that_is_not_finite_is_neither_saved_nor_loaded(tmp_path):

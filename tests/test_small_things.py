@@ -1,6 +1,7 @@
 """Brackets in messages, forks, the compilation cache, and a Ray cluster that is not there."""
 
 import os
+import signal
 import threading
 import time
 import types
@@ -9,6 +10,7 @@ import warnings
 import numpy as np
 import pytest
 
+from rillax import Learner
 from rillax.cli import main as cli
 from rillax.cli import terminal
 from rillax.experiments import Options, engines
@@ -26,21 +28,78 @@ def test_brackets_are_kept(capsys, tmp_path):
     terminal.console.cache_clear()
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
-def test_a_learner_refuses_to_work_in_a_forked_child():
-    learner = make()
-    steps(learner, 1)
+def in_a_forked_child(function):
+    """What a call says in a child that was forked off: the end of its error, if it has one."""
+    read, write = os.pipe()
     child = os.fork()
     if child == 0:
-        code = 1
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(20)  # a child that waits for a lock never ends by itself
         try:
-            learner.act(np.zeros(3, np.float32))
-        except RuntimeError as error:
-            code = 0 if "forked" in str(error) else 2
+            function()
+        except BaseException as error:
+            os.write(write, f"{type(error).__name__}: {error}".encode())
         finally:
-            os._exit(code)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    steps(learner, 1, first=1)
+            os._exit(0)
+    os.close(write)
+    with open(read) as pipe:
+        said = pipe.read()
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return said if code == 0 else f"the child was killed by signal {-code}"
+
+
+X = np.zeros(3, np.float32)
+IN_A_CHILD = {
+    "act": lambda learner, path: learner.act(X),
+    "act on bad input": lambda learner, path: learner.act(X * np.nan),
+    "learn": lambda learner, path: learner.learn(0.0, X),
+    "state": lambda learner, path: learner.state,
+    "metrics": lambda learner, path: learner.metrics,
+    "save": lambda learner, path: learner.save(path),
+    "freeze": lambda learner, path: learner.freeze(),
+    "warm_up": lambda learner, path: learner.warm_up(),
+    "load": lambda learner, path: Learner.load(path),
+    "from_run": lambda learner, path: Learner.from_run(path),
+    "new": lambda learner, path: make(),
+    "in a child of the child": lambda learner, path: in_a_forked_child_of_a_child(learner),
+}
+
+
+def in_a_forked_child_of_a_child(learner):
+    raise RuntimeError(in_a_forked_child(make))
+
+
+@pytest.fixture(scope="module")
+def learner():
+    learner = make()
+    steps(learner, 1)
+    return learner
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
+@pytest.mark.parametrize("locked", [False, True])
+@pytest.mark.parametrize("call", IN_A_CHILD)
+def test_a_learner_refuses_to_work_in_a_forked_child(call, locked, learner, tmp_path):
+    learner.save(tmp_path / "x")
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with learner._lock:
+            held.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    if locked:
+        thread.start()
+        held.wait()
+    said = in_a_forked_child(lambda: IN_A_CHILD[call](learner, tmp_path / "x"))
+    done.set()
+    if locked:
+        thread.join()
+    assert said.startswith("RuntimeError: ")
+    assert "forked" in said
+    assert "spawn" in said
+    steps(learner, 1, first=learner.step)
 
 
 def test_a_damaged_entry_of_the_cache_is_removed(tmp_path, monkeypatch):
@@ -105,6 +164,10 @@ def test_an_address_that_nobody_answers_at_is_refused(fake):
     fake(init=lambda: time.sleep(60))
     with pytest.raises(ValueError, match="no answer within"):
         engines.Ray(Options(), "auto")
+
+
+def test_an_address_is_refused_within_30_seconds():
+    assert engines.HEAD_PATIENCE + engines.PATIENCE < 25  # what is imported takes some, too
 
 
 def test_waiting_for_a_cluster_can_be_stopped(fake, monkeypatch):

@@ -33,23 +33,24 @@ import gymnasium as gym
 import numpy as np
 
 from rillax import BadInput, Learner
-from rillax.agents import QRC, StreamAC
+from rillax.agents import PPO, QRC, TD, Brook, Rill, StreamAC, StreamQ
 from rillax.cells import RTU
 from rillax.cli import main as cli
 from rillax.cli import train as _train  # noqa: F401 - imported before the forks
+from rillax.experiments import Options, Run, training
 from rillax.networks import Architecture
 from rillax.utils.checkpoint import CheckpointError
 from tests.processes import assert_same_bits
 
 SMALL = ["--width", "4", "--units", "4", "--seeds", "2", "--checkpoint-seconds", "0"]
-PPO = ["--agent", "ppo", "--rollout", "8", "--minibatches", "2", "--environments", "2"]
+PPO_FLAGS = ["--agent", "ppo", "--rollout", "8", "--minibatches", "2", "--environments", "2"]
 RUNS = {
     "qrc": ["--length", "3", "--agent", "qrc", "--frames", "12000"],
     "stream_ac": ["--length", "3", "--agent", "stream_ac", "--frames", "12000"],
     "staleness": ["--length", "3", "--frames", "4000", "--staleness", "100"],
-    "ppo": ["--length", "3", "--frames", "2000", *PPO],
+    "ppo": ["--length", "3", "--frames", "2000", *PPO_FLAGS],
     "gymnasium": ["--env", "gymnasium:CartPole-v1", "--agent", "stream_ac", "--frames", "1500"],
-    "gymnasium_ppo": ["--env", "gymnasium:CartPole-v1", "--frames", "800", *PPO],
+    "gymnasium_ppo": ["--env", "gymnasium:CartPole-v1", "--frames", "800", *PPO_FLAGS],
 }
 BOX, TWO = gym.spaces.Box(-np.inf, np.inf, (3,)), gym.spaces.Discrete(2)
 NETWORK = Architecture(cell=RTU(4), width=4)
@@ -237,7 +238,8 @@ def in_child(function):
 
 
 def _agent(rng):
-    return rng.choice([QRC(network=NETWORK), StreamAC(network=NETWORK)])
+    kinds = QRC, StreamAC, StreamQ, Rill, Brook, TD
+    return rng.choice(kinds)(network=NETWORK)
 
 
 def _require_whole(learner, path):
@@ -338,7 +340,56 @@ def _strangers(directory, rng):
             continue
         with contextlib.suppress(CheckpointError):
             Learner.load(directory / "y")
+    count += _strange_runs(directory / "run", rng)
     (directory / "count").write_text(str(count))
+
+
+def _strange_runs(out, rng):
+    """The checkpoint of a run, made up around one that was written; what is read of it can run."""
+    from rillax.utils import checkpoint
+
+    ppo = PPO(network=NETWORK, rollout=8, environments=2, minibatches=2)
+    agent = rng.choice([QRC(network=NETWORK), ppo])
+    run, count = Run(agent, "MemoryChain", {"length": 2}, frames=200, seeds=2), 40
+    training.train(run, out, Options(checkpoint_seconds=0))
+    whole, meta = checkpoint.load(out / training.CHECKPOINT)
+    loop = training.make_run_loop(run)
+    for _ in range(count):
+        arrays, said = whole, meta
+        if rng.random() < 0.7:
+            arrays = _strange_arrays(whole, rng)
+        else:
+            strange = [-1, 201, 0.5, 1e400, 10**400, "x", None, [], {}, [{}], [{"seed": 0}], True]
+            said = {**meta, rng.choice(["frame", "rate", "diverged", "run"]): rng.choice(strange)}
+        checkpoint.save(out / training.CHECKPOINT, arrays, said)
+        under_way = training.Training(run, loop, training.NoCheckpoints(), lambda moment: None)
+        try:
+            under_way.resume(training.checkpoints_of(run, out))
+        except CheckpointError:
+            continue
+        under_way.bins.table(run.seed_numbers)
+        under_way.loop.run(3)
+    return count
+
+
+def _strange_arrays(whole, rng):
+    """The same arrays, one of which is missing, or of another shape, type or content."""
+    arrays, name = dict(whole), rng.choice(sorted(whole))
+    value = arrays.pop(name)
+    with np.errstate(all="ignore"):
+        changes = [
+            lambda: value[:-1],
+            lambda: value.ravel()[:1],
+            lambda: value[None],
+            lambda: value.astype(rng.choice([complex, np.int64, np.float64, np.uint8, bool])),
+            lambda: (value * np.nan).astype(value.dtype),
+            lambda: (value + 2**30).astype(value.dtype),
+            lambda: (value - 2**40).astype(value.dtype),
+        ]
+        with contextlib.suppress(IndexError, TypeError, OverflowError):
+            if rng.random() < 0.85:
+                arrays[rng.choice([name] * 9 + ["bins/x"])] = rng.choice(changes)()
+    return arrays
 
 
 ATTEMPTS = {

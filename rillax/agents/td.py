@@ -24,6 +24,7 @@ from rillax import normalisation, spaces
 from rillax.agents import senses
 from rillax.agents.refusals import count_refused
 from rillax.networks import Architecture, Network, Stream, advance, learn, split, start
+from rillax.networks.sequences import where
 from rillax.updates import Intentional, Rule, cut_traces
 from rillax.utils import ranges
 from rillax.utils.counts import next_until_last
@@ -140,7 +141,11 @@ class TD:
         terminated: Array,
         truncated: Array,
     ) -> tuple[TDState, Metrics]:
-        """Learn from (o_t, c_{t+1}, o_{t+1}); a time limit (``truncated``) still bootstraps."""
+        """Learn from (o_t, c_{t+1}, o_{t+1}); a time limit (``truncated``) still bootstraps.
+
+        A step that would leave numbers that are not finite is refused, in all predictions at once:
+        then the transition goes by as in ``skip``, and the TD error in the metrics is NaN.
+        """
         done = jnp.logical_or(terminated, truncated)
         discounts = jnp.asarray([gamma for _, gamma in self.predictions])
         signals = self._signals(state, reward, next_observation)
@@ -153,15 +158,18 @@ class TD:
 
         next_values = state.v.network.peek(seen_next, state.v.memory)
         td_errors = signals + discounts * (1 - terminated) * next_values - state.prediction
+        squares, error = return_error(state.error, state.prediction, signals, discounts, done)
+        gradients = [jax.grad(value)(learns, i) for i in range(len(self.predictions))]
+        td_errors = senses.sane(td_errors, jnp.sqrt(jnp.abs(squares)), *gradients)
+        learned = jnp.all(jnp.isfinite(td_errors))
         steps, optimisers = [], []
-        for i, (rule, before) in enumerate(zip(self._rules(), state.optimisers, strict=True)):
-            gradient = jax.grad(value)(learns, i)
-            td_error = senses.sane(td_errors[i], gradient)
+        given = zip(self._rules(), gradients, state.optimisers, td_errors, strict=True)
+        for rule, gradient, before, td_error in given:
             step, after = rule.update(gradient, before, learns, td_error=td_error, reset=done)
             steps.append(step)
             optimisers.append(after)
         update = jax.tree.map(lambda *leaves: sum(leaves[1:], leaves[0]), *steps)
-        squares, error = return_error(state.error, state.prediction, signals, discounts, done)
+        passed = self.skip(state, done)
         metrics = {
             "td_error": jnp.mean(td_errors),
             "value": jnp.mean(state.prediction),
@@ -170,17 +178,19 @@ class TD:
         metrics |= count_refused(state.optimisers, tuple(optimisers))
         state = state._replace(
             v=learn(state.v, update),
-            optimisers=tuple(optimisers),
+            optimisers=where(learned, tuple(optimisers), passed.optimisers),
             fresh=done,
-            error=error,
-            step=next_until_last(state.step),
+            error=where(learned, error, passed.error),
+            step=jnp.where(learned, next_until_last(state.step), state.step),
         )
         return state, metrics
 
     def skip(self, state: TDState, done: Array) -> TDState:
         """Let a transition go by unlearned; memory is kept, unless the episode ended with it."""
         return state._replace(
-            fresh=state.fresh | done, optimisers=cut_traces(state.optimisers, done)
+            fresh=state.fresh | done,
+            optimisers=cut_traces(state.optimisers, done),
+            error=where(done, jax.tree.map(jnp.zeros_like, state.error), state.error),
         )
 
     def _signals(
@@ -188,9 +198,11 @@ class TD:
     ) -> Float[Array, " predictions"]:
         """What each prediction is of, as it has just come."""
         if not self.signals:
-            return jnp.full(len(self.predictions), reward)
-        encoded = spaces.encode(next_observation, state.observations.mean.shape)
-        return jnp.stack([encoded[signal] for signal, _ in self.predictions])
+            came = jnp.full(len(self.predictions), reward)
+        else:
+            encoded = spaces.encode(next_observation, state.observations.mean.shape)
+            came = jnp.stack([encoded[signal] for signal, _ in self.predictions])
+        return jnp.clip(came, -normalisation.LARGEST, normalisation.LARGEST)
 
     def _rules(self) -> list[optax.GradientTransformationExtraArgs]:
         return [self.rule.build(gamma * self.trace_decay) for _, gamma in self.predictions]

@@ -1,5 +1,6 @@
 """``rillax export``: a learner as C, to learn where there is no Python."""
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,6 +13,7 @@ from rillax.cli.terminal import parse, say
 from rillax.experiments.checkpoints import CHECKPOINT
 from rillax.experiments.evaluation import of_seed, trained
 from rillax.experiments.learners import index_of, settings_of_run
+from rillax.experiments.training import check_memory
 from rillax.loops import Learner
 from rillax.utils import checkpoint, machine
 from rillax.utils.files import OutputError
@@ -64,13 +66,15 @@ def learner_of(path: Path, seed: int | None, fresh: bool, trust: bool) -> Learne
         return Learner(learner.agent, *spaces, seed=seed or 0)
     run, spaces = settings_of_run(path, trust)
     chosen = run.seed if seed is None else seed
-    learner = Learner(run.agent, *spaces, seed=chosen)
     if fresh:
-        return learner
+        check_memory(dataclasses.replace(run, seeds=1))
+        return Learner(run.agent, *spaces, seed=chosen)
     at = index_of(run, chosen, path)
     if not (path / CHECKPOINT).exists():
         raise OutputError(
             f"{path} has no {CHECKPOINT} to go on from; --fresh starts from its settings alone"
         )
-    learner.go_on(of_seed(trained(path, trust)[1], at))
+    state = of_seed(trained(path, trust, at)[1], at)
+    learner = Learner(run.agent, *spaces, seed=chosen)
+    learner.go_on(state)
     return learner

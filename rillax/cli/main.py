@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import rillax
 from rillax.cli.terminal import INTERRUPTED, fail
+from rillax.utils import files
 from rillax.utils.files import OutputError
 from rillax.utils.names import choose
 
@@ -40,6 +41,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     except BrokenPipeError:  # as in ``rillax train --help | head``
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:  # of a file that the user has named, mostly
+        fail(files.said_of(error))
     except Exception as error:
         if not _says_what_to_do(error):
             raise

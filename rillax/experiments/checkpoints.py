@@ -1,9 +1,11 @@
 """The checkpoint of a run: when to write it, and how to resume from it."""
 
+import math
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +18,17 @@ CHECKPOINT = "checkpoint.rillax"
 LAST_GOOD = "last_good.rillax"
 CHECKPOINT_SHARE = 0.01
 """Checkpoints take at most this share of the time."""
+Loaded = tuple[dict[str, np.ndarray], dict[str, Any]]
+
+
+class Position(NamedTuple):
+    """How far a run has come."""
+
+    frame: int = 0
+    diverged: Mapping[int, Any] = MappingProxyType({})
+    """What is known of the seeds that have diverged."""
+    rate: float = 0.0
+    """Frames per second."""
 
 
 class Checkpoints:
@@ -57,10 +70,10 @@ class Checkpoints:
         wait = max(self.every, (after - before) / CHECKPOINT_SHARE)
         self.due = after + wait
 
-    def read(self, loop: Loop, bins: Bins) -> tuple[int, dict[int, Any], float]:
-        """The frame to go on from, 0 if the run had come to no checkpoint; how fast it was."""
+    def load(self) -> Loaded | None:
+        """What the file holds, which is of this run; None if it had come to no checkpoint."""
         if not self.path.exists():
-            return 0, {}, 0.0
+            return None
         arrays, meta = checkpoint.load(self.path)
         if meta.get("kind") != "run":
             raise CheckpointError(f"{self.path} holds a {meta.get('kind')}, not a run")
@@ -70,24 +83,49 @@ class Checkpoints:
                 "changed or is damaged; restore the other file, or begin anew with --overwrite"
             )
 
-        def part(prefix: str) -> dict[str, np.ndarray]:
-            return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+        return arrays, meta
 
+    def read(self, loop: Loop, bins: Bins) -> Position:
+        """Where to go on from, which is the beginning if the run had come to no checkpoint."""
+        loaded = self.load()
+        return Position() if loaded is None else self.restore(loaded, loop, bins)
+
+    def restore(self, loaded: Loaded, loop: Loop, bins: Bins) -> Position:
+        """Let the loop and the bins be as they were."""
+        arrays, meta = loaded
         try:
-            loop.restore(part("loop/"), str(self.path))
-            bins.restore(part("bins/"))
-            diverged = {int(entry["seed"]): entry for entry in meta["diverged"]}
-            return int(meta["frame"]), diverged, float(meta["rate"])
+            position = _position(meta, bins.frames)
+            bins.restore(checkpoint.under("bins/", arrays), position.frame, self.seeds)
+            loop.restore(checkpoint.under("loop/", arrays), str(self.path))
         except CheckpointError:
             raise
-        except (LookupError, ValueError, TypeError, AttributeError) as error:
-            raise CheckpointError(f"{self.path} is not of this run: {error!r}") from error
+        except Exception as error:  # a file from a stranger may raise anything
+            raise CheckpointError(f"{self.path} is not of this run: {error!r:.200}") from error
+        return position
 
     def keep_last_good(self) -> None:
         """Before the first state with a diverged seed is written: what there is, stays."""
         good = self.out / LAST_GOOD
         if self.path.exists() and not good.exists():
             files.write(good, lambda beside: beside.write_bytes(self.path.read_bytes()))
+
+
+def _position(meta: Mapping[str, Any], frames: int) -> Position:
+    """What a file says of how far a run of so many frames had come; a ValueError if it cannot be.
+
+    A file from a stranger may hold anything in the place of a number.
+    """
+    frame, rate, diverged = (meta[name] for name in ("frame", "rate", "diverged"))
+    if type(frame) is not int or not 0 <= frame <= frames:
+        raise ValueError(f"it stands at frame {str(frame)[:20]} of {frames}")
+    if type(rate) not in (int, float) or not 0 <= rate < math.inf:
+        raise ValueError(f"its rate is {str(rate)[:20]}")
+    for entry in diverged:
+        numbers = entry["seed"], entry["frame"]
+        named = all(type(name) is str for name in entry["networks"])
+        if not named or any(type(number) is not int for number in numbers):
+            raise ValueError("what it says of diverged seeds is not right")
+    return Position(frame, {entry["seed"]: entry for entry in diverged}, float(rate))
 
 
 class NoCheckpoints:

@@ -4,7 +4,6 @@ Nothing here builds an agent, so that runs with parts of a user's own can be com
 importing them.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ import pyarrow.parquet
 
 from rillax.experiments.curves import Curve
 from rillax.experiments.training import CONFIG, METRICS, SUMMARY
+from rillax.utils import files
 from rillax.utils.files import OutputError
 from rillax.utils.settings import KIND
 
@@ -39,32 +39,48 @@ class Outcome:
 def read(out: Path, points: int = 25) -> Outcome:
     """A run from its directory; an error names the file that is not there or not whole."""
     config, summary = (_json(out / name) for name in (CONFIG, SUMMARY))
-    if not isinstance(config.get("run"), dict):
+    run = config.get("run")
+    if not isinstance(run, dict) or not isinstance(run.get("env", ""), str):
         raise OutputError(f"{out / CONFIG} is not the config of a run")
+    _check_summary(out, summary)
     try:
         table = pyarrow.parquet.read_table(out / METRICS, columns=["frame", "return", "episodes"])
-    except (OSError, pa.ArrowException) as error:
-        raise OutputError(f"cannot read {out / METRICS}: {error}") from error
-    return Outcome(out, config["run"], _curve(table, points), summary)
+        curve = _curve(table, points)
+    except (OSError, pa.ArrowException, ValueError, TypeError) as error:
+        raise OutputError(f"cannot read {out / METRICS}: {files.first_line(error)}") from error
+    return Outcome(out, run, curve, summary)
 
 
 def _json(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text())
-    except OSError as error:
-        raise OutputError(
-            f"{path.parent} holds no finished run: cannot read {path.name}"
-        ) from error
-    except ValueError as error:
-        raise OutputError(f"{path} is damaged: {error}") from error
-    if not isinstance(value, dict):
-        raise OutputError(f"{path} is damaged: it does not hold an object")
+    value = files.read_json(path)
+    if value is None:
+        raise OutputError(f"{path.parent} holds no finished run: cannot read {path.name}")
     return value
+
+
+def _check_summary(out: Path, summary: Mapping[str, Any]) -> None:
+    """Raise an error unless what is shown of a summary are numbers, and its files are as written.
+
+    Summaries of earlier versions name no files.
+    """
+    shown = {"final_return_iqm": float, "final_return_standard_error": float}
+    kinds: dict[str, type] = {**shown, "seeds": int, "frames": int}
+    for name, kind in kinds.items():
+        value = summary.get(name, 0)
+        absent = value is None and kind is float
+        if not absent and (isinstance(value, bool) or not isinstance(value, int | kind)):
+            raise OutputError(f"{out / SUMMARY} is not the summary of a run: its {name} is wrong")
+    named = summary.get("files", {})
+    if not isinstance(named, dict) or not set(named) <= {METRICS}:
+        raise OutputError(f"{out / SUMMARY} is not the summary of a run: its files are wrong")
+    files.check_digests(out, named)
 
 
 def _curve(table: pa.Table, points: int) -> Curve:
     columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
     frames = np.unique(columns["frame"])
+    if not len(frames):
+        raise ValueError("it has no rows")
     shape = len(frames), -1
     episodes = columns["episodes"].reshape(shape).astype(float)
     total = np.nan_to_num(columns["return"].reshape(shape).astype(float)) * episodes
@@ -87,7 +103,7 @@ def names(outcomes: Sequence[Outcome]) -> list[str]:
     paths = dict.fromkeys(path for leaves in described for path in leaves)
     told = [path for path in paths if _differs(path, described)]
     called = [", ".join(_told(path, leaves) for path in told) for leaves in described]
-    alike = len(set(called)) < len(called)
+    alike = len(set(called)) < len(called) or "" in called
     return [
         " ".join(filter(None, [name, f"({outcome.out.name})" if name else outcome.out.name]))
         if alike

@@ -8,10 +8,12 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 from rillax import agents, staleness
 from rillax.envs.others import is_own
+from rillax.loops import inputs
 from rillax.loops.inputs import OnBadInput
 from rillax.staleness import Replay
 from rillax.utils import ranges, settings
@@ -46,7 +48,17 @@ class Run:
     """Whether nothing else may run beside it."""
 
     def __post_init__(self) -> None:
-        ranges.check(self, frames=ranges.COUNT, seeds=ranges.COUNT)
+        for name in ("frames", "seeds", "seed"):
+            ranges.check_type(self, name, Real, "a whole number")
+        ranges.check(self, frames=ranges.WHOLE, seeds=ranges.WHOLE, seed=ranges.SEED)
+        ranges.check(self, staleness=ranges.WHOLE)
+        ranges.check_type(self, "env", str, "the name of an environment")
+        ranges.check_type(self, "env_settings", Mapping, "settings by name")
+        inputs.check_policy(self.on_bad_input)
+        if not all(callable(getattr(self.agent, name, None)) for name in ("init", "act")):
+            raise ValueError(f"agent must have init and act, got {self.agent!r:.40}")
+        if not isinstance(self.extended, tuple) or any(type(n) is not int for n in self.extended):
+            raise ValueError(f"extended must be whole numbers of frames, got {self.extended!r:.40}")
         lengths = 0, *self.extended, self.frames
         if any(a >= b for a, b in pairwise(lengths)):
             raise ValueError(f"a run is extended to more frames than it had, got {lengths[1:]}")
@@ -90,3 +102,9 @@ class Options:
     """Write the metrics for TensorBoard as well (extra: tensorboard)."""
     wandb: str | None = None
     """Send the metrics to this project of Weights & Biases as well (extra: wandb)."""
+
+    def __post_init__(self) -> None:
+        ranges.check(self, checkpoint_seconds=ranges.NOT_NEGATIVE)
+        ranges.check_type(self, "checkpoint_seconds", Real, "a number")
+        ranges.check_type(self, "tensorboard", bool, "True or False")
+        ranges.check_type(self, "wandb", str | None, "the name of a project")

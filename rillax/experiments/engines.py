@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+import rillax
 from rillax.experiments import store
 from rillax.experiments.description import Options
 from rillax.experiments.worker import be_quiet_and_single, work
@@ -24,7 +25,7 @@ from rillax.utils import machine
 Outcome = dict[str, Any]
 RETRIES = 10
 """How often Ray starts a job again elsewhere when its node is lost."""
-PATIENCE = 25.0
+PATIENCE = 18.0
 """Seconds for a Ray cluster to answer."""
 HEAD_PATIENCE = 5.0
 """Seconds for which the head of a cluster may be silent."""
@@ -122,10 +123,19 @@ class Local:
 
 
 def _of_a_worker() -> dict[str, str]:
-    """The environment of a worker; what the user has set for glibc stays."""
+    """The environment of a worker; what the user has set for glibc stays.
+
+    Nothing is imported from the current directory because it is the current one, though rillax
+    itself may have been found there.
+    """
     tunables = ":".join(filter(None, [_HUGE_PAGES, os.environ.get("GLIBC_TUNABLES")]))
     one_thread = {"PJRT_NPROC": "1"}  # of XLA's, for one core
-    return {**os.environ, **one_thread, "GLIBC_TUNABLES": tunables}
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    ours = Path(rillax.__file__).parents[1]
+    if ours.name not in ("site-packages", "dist-packages"):
+        paths.append(str(ours))
+    safe = {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    return {**os.environ, **one_thread, **safe, "GLIBC_TUNABLES": tunables}
 
 
 def _outcome(process: subprocess.Popen, directory: Path) -> Outcome:

@@ -16,8 +16,16 @@ from rillax.envs.wrappers import for_agents
 from rillax.experiments.checkpoints import CHECKPOINT
 from rillax.experiments.description import Run
 from rillax.experiments.results import number
-from rillax.experiments.training import bins_of, checkpoints_of, make_run_loop, read_config
+from rillax.experiments.training import (
+    bins_of,
+    check_memory,
+    checkpoints_of,
+    make_run_loop,
+    read_config,
+)
 from rillax.loops import inputs
+from rillax.utils import checkpoint
+from rillax.utils.checkpoint import CheckpointError
 from rillax.utils.files import OutputError
 
 Show = Callable[[Any], None]
@@ -51,14 +59,41 @@ class Evaluation:
         }
 
 
-def trained(out: Path, trust: bool = False) -> tuple[Run, Any]:
-    """A run on disk and the state of its agent; arrays have a leading axis over seeds."""
+def trained(out: Path, trust: bool = False, only: int | None = None) -> tuple[Run, Any]:
+    """A run on disk and the state of its agent; arrays have a leading axis over seeds.
+
+    Nothing is built before the checkpoint is seen to be of this run, and to fit into memory. Where
+    a seed has not diverged, its numbers are finite; with ``only``, those of that one are looked at.
+    """
     run, _ = read_config(out, trust)
-    if not (out / CHECKPOINT).exists():
+    checkpoints = checkpoints_of(run, out)
+    loaded = checkpoints.load()
+    if loaded is None:
         raise OutputError(f"{out} has no {CHECKPOINT}, so there is no agent to load")
+    check_memory(run)
     loop = make_run_loop(run)
-    checkpoints_of(run, out).read(loop, bins_of(run))
-    return run, loop.agent_state()
+    fresh = loop.agent_state()
+    diverged = checkpoints.restore(loaded, loop, bins_of(run)).diverged
+    states = loop.agent_state()
+    for i in range(run.seeds) if only is None else [only]:
+        seed, name = run.seed + i, not_finite(of_seed(states, i), of_seed(fresh, i))
+        if name is not None and seed not in diverged:
+            raise CheckpointError(
+                f"{checkpoints.path} cannot be used: {name} of seed {seed} in it is not finite, "
+                "and it does not say that the seed has diverged"
+            )
+    return run, states
+
+
+def not_finite(state: Any, fresh: Any) -> str | None:
+    """Which numbers of a state are not finite, though all are at the start."""
+    arrays, at_start = (checkpoint.flatten(tree) for tree in (state, fresh))
+    for name, array in arrays.items():
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            usual = np.isfinite(at_start[name]).all()
+            if usual or np.isnan(array).any():
+                return name
+    return None
 
 
 def of_seed(states: Any, i: int | slice) -> Any:

@@ -23,13 +23,14 @@ def open_run(path: Path, seed: int | None = None, trust: bool = False) -> tuple[
     """A run, its spaces, and the state of one seed's agent."""
     run, spaces = settings_of_run(path, trust)
     at = index_of(run, seed, path)
-    return run, spaces, of_seed(trained(path, trust)[1], at)
+    return run, spaces, of_seed(trained(path, trust, at)[1], at)
 
 
 def index_of(run: Run, seed: int | None, path: Path) -> int:
     """Which of a run's seeds this is; the first if not given."""
     chosen = run.seed if seed is None else seed
-    if chosen not in run.seed_numbers:
-        seeds = f"{run.seed_numbers[0]} to {run.seed_numbers[-1]}"
+    at = chosen - run.seed
+    if not 0 <= at < run.seeds:
+        seeds = f"{run.seed} to {run.seed + run.seeds - 1}"
         raise ValueError(f"{path} has no seed {chosen}; it has {seeds}")
-    return run.seed_numbers.index(chosen)
+    return at

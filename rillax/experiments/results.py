@@ -15,6 +15,8 @@ from scipy import stats
 from rillax.loops.interface import EpisodeStatistics
 from rillax.utils import files
 
+COUNTED = ("frames", "episodes", "return", "length")
+"""What every bin has, beside the agent's metrics."""
 FINAL = 0.1
 """The last tenth of a run is what its final return is taken over."""
 
@@ -90,8 +92,17 @@ class Bins:
         none = np.full_like(self._sums[0]["frames"], np.nan)
         return np.stack([sums.get(name, none) for sums in self._sums])
 
-    def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        count = len(next(iter(arrays.values()))) if arrays else 0
+    def restore(self, arrays: dict[str, np.ndarray], frame: int, seeds: int) -> None:
+        """Take back what ``save`` gave at ``frame``; a ValueError if it cannot have."""
+        count = bisect_left(self._edges, frame) + 1 if frame else 0
+        if count and not set(COUNTED) <= set(arrays):
+            raise ValueError(f"it has bins of {sorted(arrays)!s:.80} alone")
+        for name, array in arrays.items():
+            if array.shape != (count, seeds) or array.dtype.kind != "f":
+                raise ValueError(f"its bins of {name[:80]} are not {count} by {seeds} numbers")
+        counts = [arrays[name] for name in ("frames", "episodes") if count]
+        if not all(((values >= 0) & (values <= frame)).all() for values in counts):
+            raise ValueError("its bins count more frames or episodes than there were")
         self._sums = [{name: value[b] for name, value in arrays.items()} for b in range(count)]
 
     def columns(self, points: int | None = None) -> dict[str, np.ndarray]:
@@ -106,7 +117,7 @@ class Bins:
         sums = {name: np.add.reduceat(self._stack(name), starts) for name in self._names()}
         with np.errstate(invalid="ignore", divide="ignore"):
             per_episode = {name: sums[name] / sums["episodes"] for name in ("return", "length")}
-            rest = set(sums) - {"frames", "episodes", "return", "length"}
+            rest = set(sums) - set(COUNTED)
             per_frame = {name: sums[name] / sums["frames"] for name in sorted(rest)}
         return {"frames": sums["frames"], "episodes": sums["episodes"], **per_episode, **per_frame}
 

@@ -46,11 +46,13 @@ class Root:
         return read_json(self.directory(job) / PROGRESS)
 
     def manifest(self) -> dict[str, Any]:
+        """What the root is of; an error if it was written by another version, or is not whole."""
         value = read_json(self.path / MANIFEST)
         if value is None:
             raise OutputError(
                 f"{self.path} holds no results of rillax reproduce: it has no {MANIFEST}"
             )
+        check(self.path, value)
         return value
 
     def jobs(self) -> Iterator[Job]:
@@ -117,6 +119,9 @@ def _inside(directory: Path) -> list[Path]:
         raise OutputError(f"cannot read {directory}: {files.reason(error)}") from error
 
 
+_IN_A_MANIFEST = {"preset": str, "started": str, "commits": list, "machines": list}
+
+
 def check(path: Path, manifest: dict[str, Any], preset: str | None = None) -> None:
     """Raise an error if a root was written by another version, or with another preset."""
     written = manifest.get("format"), manifest.get("rillax")
@@ -126,6 +131,9 @@ def check(path: Path, manifest: dict[str, Any], preset: str | None = None) -> No
             f"{rillax.__version__} (format {FORMAT}); nothing was changed: finish it with that "
             "version or choose another --out"
         )
+    for name, kind in _IN_A_MANIFEST.items():
+        if not isinstance(manifest.get(name), kind):
+            raise OutputError(f"{path / MANIFEST} is damaged: its {name} is missing or wrong")
     if preset is not None and manifest.get("preset") != preset:
         raise OutputError(
             f"{path} holds the preset {manifest.get('preset')}, not {preset}; choose another --out"
@@ -209,7 +217,7 @@ def read_job(path: Path, trust: bool = False) -> Job:
         job = settings.from_json(value, trust=trust)
     except settings.Untrusted:
         raise
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise OutputError(f"{path} does not describe a job: {error}") from error
     if not isinstance(job, Job):
         raise OutputError(f"{path} does not describe a job")

@@ -14,6 +14,7 @@ from rillax.utils import files
 
 Scalars = dict[str, float]
 Send = Callable[[int, Scalars], None]
+TENSORBOARD, IDENTITY = "tensorboard", "wandb_id"
 
 
 class Trackers:
@@ -63,6 +64,18 @@ def summarise(metrics: Mapping[str, np.ndarray], seeds: list[int]) -> Scalars:
     return scalars | {name: value for name, value in each.items() if np.isfinite(value)}
 
 
+def forget(out: Path) -> None:
+    """Remove what says that a new run in a directory goes on with the one that was there before."""
+    try:
+        for path in (out / TENSORBOARD).glob("events.out.tfevents.*"):
+            path.unlink(missing_ok=True)
+        (out / IDENTITY).unlink(missing_ok=True)
+    except OSError as error:
+        raise files.OutputError(
+            f"cannot remove {error.filename}: {files.reason(error)}; choose another --out"
+        ) from error
+
+
 def require(tensorboard: bool, wandb: str | None) -> None:
     """Say which extra is missing, before a run starts."""
     if tensorboard:
@@ -84,7 +97,7 @@ def _tensorboard(stack: ExitStack, out: Path, first_frame: int) -> Send:
     """Event files in ``out``; what an interrupted run wrote beyond its checkpoint is purged."""
     module = _import("tensorboardX", "tensorboard")
     purge = first_frame + 1 if first_frame else None
-    writer = stack.enter_context(module.SummaryWriter(str(out / "tensorboard"), purge_step=purge))
+    writer = stack.enter_context(module.SummaryWriter(str(out / TENSORBOARD), purge_step=purge))
 
     def send(frame: int, scalars: Scalars) -> None:
         for name, value in scalars.items():
@@ -111,7 +124,7 @@ def _wandb(stack: ExitStack, out: Path, project: str, title: str, config: Mappin
 
 def _identity(out: Path) -> str:
     """An id for the run in a directory: kept there, so that a resumed run finds it again."""
-    path = out / "wandb_id"
+    path = out / IDENTITY
     if not path.exists():
         files.write(path, lambda beside: beside.write_text(secrets.token_hex(6)))
     return path.read_text()

@@ -116,15 +116,20 @@ def described_run(path: Path, value: Mapping[str, Any], trust: bool) -> tuple[Ru
 
 def prepare(run: Run, out: Path, options: Options, *, overwrite: bool = False) -> None:
     """Raise an error that says what is wrong, unless the run can start and has a place to write."""
+    check_memory(run)
+    trackers.require(options.tensorboard, options.wandb)
+    files.claim(out, overwrite=overwrite)
+
+
+def check_memory(run: Run) -> None:
+    """Raise an error unless the run can be built in the memory there is; nothing is built."""
     env = envs.make(run.env, **run.env_settings)
     spaces = envs.spaces_of(env)
     agent: Any = run.agent
     if run.staleness is not None:
         agent = staleness.Recorded(agent, staleness.longest_episode(env))
     state = jax.eval_shape(lambda key: agent.init(key, *spaces), jax.random.key(0))
-    trackers.require(options.tensorboard, options.wandb)
     _check_memory(run, run.seeds * bytes_of(state))
-    files.claim(out, overwrite=overwrite)
 
 
 def bytes_needed(run: Run) -> int | None:
@@ -223,8 +228,12 @@ def train_into(
     """As ``train``; ``watch`` is called at the end of each bin, and the run itself is returned."""
     prepare(run, out, options, overwrite=overwrite or resume)
     with files.locked(out / LOCK, f"another process is at work in {out}"):
+        # Once more: another process may have begun and ended a run since then.
+        files.claim(out, overwrite=overwrite or resume)
         files.remove_all_leftovers(out)
         if not resume:
+            if (out / CONFIG).exists():
+                trackers.forget(out)
             # The config first: without one, the rest is not taken for a run.
             _remove(out, CONFIG, SUMMARY, METRICS, CURVE, CHECKPOINT, LAST_GOOD)
             write_config(run, out, options)
@@ -235,6 +244,7 @@ def train_into(
         if resume:
             training.resume(checkpoints)
         if training.complete and (summary := _finished(out, digest(run))) is not None:
+            _draw_missing(run, out, training.bins)
             return summary, training  # nothing is left to do
         _remove(out, SUMMARY, METRICS, CURVE)  # of when it was stopped before
         track = trackers.Trackers(
@@ -341,7 +351,8 @@ class Training:
 
     def resume(self, checkpoints: Checkpoints) -> None:
         """Go on from the checkpoint, if there is one."""
-        self.frame, self.diverged, self.rate = checkpoints.read(self.loop, self.bins)
+        self.frame, diverged, self.rate = checkpoints.read(self.loop, self.bins)
+        self.diverged = dict(diverged)
 
     def state(self) -> Any:
         """The agent's state; every array has a leading axis over seeds."""
@@ -470,8 +481,18 @@ def write_outcome(
     summary["files"] = {METRICS: files.digest_of_file(out / METRICS)}
     files.write_json(out / SUMMARY, summary)
     if frame:
-        draw_curves(out / CURVE, {run.title(): curve(bins)}, run.title())
+        _draw(run, out, bins)
     return summary
+
+
+def _draw_missing(run: Run, out: Path, bins: Bins) -> None:
+    """The picture, if whoever wrote the results was stopped before it."""
+    if not (out / CURVE).exists():
+        _draw(run, out, bins)
+
+
+def _draw(run: Run, out: Path, bins: Bins) -> None:
+    draw_curves(out / CURVE, {run.title(): curve(bins)}, run.title())
 
 
 def shown(value: float | None) -> str:

@@ -4,7 +4,6 @@
 ``read`` takes back what such a learner has saved, and ``Library`` is the same C compiled here.
 """
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -55,15 +54,10 @@ def write(
 def described(directory: Path) -> dict[str, Any]:
     """What ``write`` was given as ``meta``."""
     path = directory / DESCRIPTION
-    try:
-        meta = json.loads(path.read_text())
-    except OSError as error:
-        raise files.OutputError(
-            f"{directory} holds no exported learner: cannot read {path.name}"
-        ) from error
-    except json.JSONDecodeError as error:
-        raise CheckpointError(f"{path} does not describe a learner: {error}") from error
-    if not isinstance(meta, dict) or meta.get("kind") != "learner":
+    meta = files.read_json(path)
+    if meta is None:
+        raise files.OutputError(f"{directory} holds no exported learner: cannot read {path.name}")
+    if meta.get("kind") != "learner":
         raise CheckpointError(f"{path} does not describe a learner")
     return meta
 

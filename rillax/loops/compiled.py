@@ -303,6 +303,8 @@ class CompiledLoop:
         state, statistics = checkpoint.unflatten(like, arrays, what)
         self._tally.restore(arrays, what)
         self._summed = int(statistics.frames[0])
+        if not 0 <= self._summed < DRAINED:
+            raise ValueError(f"it has summed {self._summed} frames, and sums at most {DRAINED}")
         size = len(self.states[0].episode_return)
         places = [slice(i * size, (i + 1) * size) for i in range(len(self.states))]
         self.states = [jax.tree.map(lambda leaf, at=at: leaf[at], state) for at in places]

@@ -98,6 +98,8 @@ class JaxEngine:
         self.agent, self._blank = agent, blank
         self.names: list[str] = []
         self._packing = Packing(state)
+        self._unbounded = [not np.isfinite(leaf).all() for leaf in _numbers(state)]
+        """Which of its numbers are infinite at the start: such a one may be so again."""
         self._acts = {
             (explore, frozen): self._compiled(self._act(explore, frozen))
             for explore in (True, False)
@@ -137,12 +139,19 @@ class JaxEngine:
         numbers = jnp.stack([jnp.asarray(value, float) for value in metrics.values()])
         refused = ~jnp.all(jnp.isfinite(numbers))
         if not agents.one_kernel(self.agent):  # ours refuse by themselves, and at no cost
-            leaves = [leaf for leaf in jax.tree.leaves(after) if _is_number(leaf)]
-            whole = jnp.all(jnp.stack([~jnp.isnan(leaf).any() for leaf in leaves]))
-            refused |= ~whole
+            refused |= ~self._stays_whole(state, after)
             kept = self._skipped(state, transition[-2] | transition[-1])
             after = jax.tree.map(lambda new, old: jnp.where(refused, old, new), after, kept)
         return after, jnp.append(numbers, refused.astype(float))
+
+    def _stays_whole(self, before: Any, after: Any) -> jax.Array:
+        """Whether no number has become infinite or NaN, but where it may be infinite."""
+        leaves = zip(*map(_numbers, (before, after)), self._unbounded, strict=True)
+        whole = [
+            (~jnp.isnan(new) if unbounded else jnp.isfinite(new)) | ~jnp.isfinite(old)
+            for old, new, unbounded in leaves
+        ]
+        return jnp.all(jnp.stack([leaf.all() for leaf in whole]))
 
     def _skipped(self, state: Any, done: Any) -> Any:
         """The state after a transition that is not learned from."""
@@ -228,8 +237,10 @@ class JaxEngine:
         return result
 
 
-def _is_number(leaf: Any) -> bool:
-    return jnp.issubdtype(leaf.dtype, jnp.inexact)
+def _numbers(state: Any) -> list[Any]:
+    """The leaves of a state that are no integers, flags or keys."""
+    leaves = jax.tree.leaves(state)
+    return [leaf for leaf in leaves if jnp.issubdtype(leaf.dtype, jnp.inexact)]
 
 
 class CEngine:

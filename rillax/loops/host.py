@@ -139,7 +139,8 @@ class HostLoop:
         """The last actions."""
         self._raised: BaseException | None = None
 
-        act, fast = jax.vmap(agent.act), agents.one_kernel(agent)
+        self._acts = act = jax.vmap(agent.act)
+        fast = agents.one_kernel(agent)
         frames = partial(_frames, agent, self.envs.buffer, self._step)
         acts = [one_kernel(act), act] if fast else [act]
         loops = [frames(one_kernel), frames(unchanged)] if fast else [frames(unchanged)]
@@ -228,8 +229,12 @@ class HostLoop:
             return checkpoint.under(prefix, arrays)
 
         state = checkpoint.unflatten(self._state, under("agent"), what)
-        self.envs.restore(under("envs/"))
+        self.envs.restore(under("envs/"), what)
         self._tally.restore(arrays, what)
-        self._state = state
-        self._sums = {name: jnp.asarray(value) for name, value in under("sums/").items()}
+        sums = checkpoint.of_the_same_form(self._sums, under("sums/"), what)
+        self._sums = {name: jnp.asarray(value) for name, value in sums.items()}
         self._last = arrays.get("last")
+        if self._last is not None:
+            _, action = jax.eval_shape(self._acts, state, self.envs.outcomes.observations[1])
+            checkpoint.array_like(action, self._last, "last", what)
+        self._state = state

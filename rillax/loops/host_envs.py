@@ -16,7 +16,7 @@ from rillax.envs.snapshot import restore, snapshot
 from rillax.loops import inputs
 from rillax.loops.inputs import OnBadInput
 from rillax.loops.interface import Arrays, EpisodeStatistics
-from rillax.utils.checkpoint import under
+from rillax.utils.checkpoint import of_the_same_form, under
 
 DIVERGED = "diverged"
 """The name under which agents' sums of metrics count diverged frames."""
@@ -230,13 +230,13 @@ class HostEnvironments:
             "observations": self.outcomes.observations.copy(),
         }
 
-    def restore(self, arrays: Arrays) -> None:
+    def restore(self, arrays: Arrays, what: str) -> None:
+        counts = of_the_same_form(self._all_counts(), under("counts/", arrays), what)
         for i, env in enumerate(self.envs):
             restore(env, under(f"env/{i}/", arrays))
-        counts = {name: value.copy() for name, value in under("counts/", arrays).items()}
         self.frame = int(arrays["frame"])
         self._cleared = self.frame - int(counts.pop("frames")[0])
-        self._counts = counts
+        self._counts = {name: value.copy() for name, value in counts.items()}
         self.episode_return[:] = arrays["episode_return"]
         self.episode_length[:] = arrays["episode_length"]
         self.bad_observation[:] = arrays["bad_observation"]

@@ -88,10 +88,20 @@ def _flat(observation: Any, space: Any, where: str = "the observation") -> list[
 
 def _parts(observation: Any, space: Any, where: str) -> Any:
     """The parts of an observation, which must be those of the space."""
+    try:
+        return _as_parts(observation, space, where)
+    except BadInput:
+        raise
+    except Exception as error:  # of a mapping of the user's, which may raise anything
+        said = f"{type(error).__name__}: {error!s:.60}"
+        raise BadInput(f"{where} cannot be read ({said}), got {_shown(observation)}") from error
+
+
+def _as_parts(observation: Any, space: Any, where: str) -> Any:
     parts = list(spaces.inner(space) or ())
     if isinstance(space.spaces, Mapping):
         if isinstance(observation, Mapping) and set(observation) == set(parts):
-            return observation
+            return {name: observation[name] for name in parts}
         names = ", ".join(map(str, parts))
         found = list(observation) if isinstance(observation, Mapping) else observation
         raise BadInput(f"{where} must have the parts {names}, got {_shown(found)}")
@@ -153,6 +163,8 @@ def _numbers(value: Any) -> np.ndarray | None:
         value, bool | int | float | np.number
     ):
         return None
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        return None  # it says itself that a number is missing
     try:
         array = np.asarray(value)
     except Exception:  # whatever an object of the user's raises, it is not an array

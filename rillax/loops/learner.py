@@ -35,11 +35,28 @@ _TO_LEARN_ABOUT = (ACTED, DROPPED)
 
 _forks = 0
 """How often this process has been forked off from another."""
+_made_one = False
+"""Whether this process has made a learner, and so has threads of JAX."""
+_lost_threads = False
+"""Whether a process that this one was forked off from had made a learner."""
+_HOW = (
+    "JAX's threads are not in the child: save what you have and Learner.load it in a process that "
+    "was started by multiprocessing.get_context('spawn')"
+)
 
 
 def _forked() -> None:
-    global _forks
+    global _forks, _lost_threads
     _forks += 1
+    _lost_threads |= _made_one
+
+
+def _require_threads() -> None:
+    """Raise a RuntimeError where a new learner would wait for threads that are not there."""
+    if _lost_threads:
+        raise RuntimeError(
+            f"this process was forked off from one that had made a learner, and {_HOW}"
+        )
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows
@@ -142,6 +159,9 @@ class Learner:
         on_bad_input: OnBadInput = "raise",
         engine: EngineName = "jax",
     ):
+        global _made_one
+        _require_threads()
+        _made_one = True
         inputs.check_policy(on_bad_input)
         require_steps(agent, "a Learner needs a streaming agent such as StreamAC")
         self.agent = agent
@@ -165,17 +185,14 @@ class Learner:
         return _Held(*self._held[0])
 
     def _require_same_process(self) -> None:
-        if self._fork == _forks:
-            return
-        raise RuntimeError(
-            "this learner was made before the process was forked, and JAX's threads are not in "
-            "the child: save it and Learner.load it in a process that was started by "
-            "multiprocessing.get_context('spawn')"
-        )
+        """Call it before the lock is taken: at the fork another thread may have held it."""
+        if self._fork != _forks:
+            raise RuntimeError(f"this learner was made before the process was forked, and {_HOW}")
 
     @property
     def state(self) -> Any:
         """The agent's state, as a tree."""
+        self._require_same_process()
         with self._lock:
             return self._engine.state(self._held[0][0])
 
@@ -192,6 +209,7 @@ class Learner:
     @property
     def metrics(self) -> dict[str, float]:
         """What the last ``learn`` measured, and how many transitions have been skipped so far."""
+        self._require_same_process()
         with self._lock:
             measured, skipped = self._now().metrics, self.skipped
             values = () if measured is None else self._engine.metrics(measured)
@@ -219,6 +237,7 @@ class Learner:
         self._set_frozen(False)
 
     def _set_frozen(self, frozen: bool) -> None:
+        self._require_same_process()
         with self._lock:
             result, beside = self._held[0]
             self._held.append((result, beside._replace(frozen=frozen)))
@@ -236,8 +255,8 @@ class Learner:
         Acting with and without exploration, learning, skipping, all that once more for a frozen
         learner, and saving. The learner stays as it is.
         """
+        self._require_same_process()
         with self._lock:
-            self._require_same_process()
             self._engine.warm_up(self._held)
             checkpoint.flatten(self.state)
 
@@ -246,6 +265,7 @@ class Learner:
 
         Without ``explore`` it is the best action, the likeliest or the mean, as the agent has it.
         """
+        self._require_same_process()
         if not explore:
             self._require_whole("greedy")
             require_greedy(self.agent, "act with explore=True")
@@ -257,7 +277,6 @@ class Learner:
                 self._refuse(wrong)
                 self._held.append(((*held[0][:-1], None), _after(held, DROPPED)))
             else:
-                self._require_same_process()
                 how = bool(explore), held[1].frozen
                 self._engine.act(self._held, _after(held, ACTED), array, *how)
             action = self._now().action
@@ -274,6 +293,7 @@ class Learner:
 
         A frozen learner only sees it go by.
         """
+        self._require_same_process()
         array = self._read(next_observation)
         number = as_reward(reward)
         ends = as_flag("terminated", terminated), as_flag("truncated", truncated)
@@ -285,7 +305,6 @@ class Learner:
                 self._refuse_order()
             if wrong is not None:
                 self._refuse(wrong)
-            self._require_same_process()
             if wrong is not None or last == DROPPED:
                 self._engine.skip(self._held, _after(held, SKIPPED, 1, 1), any(ends))
                 return
@@ -315,6 +334,7 @@ class Learner:
 
     def save(self, path: str | Path) -> None:
         """Write the whole learner into one file, atomically."""
+        self._require_same_process()
         with self._lock:
             meta, state = self.describe(), self.state
         arrays = checkpoint.flatten(state)
@@ -355,6 +375,7 @@ class Learner:
         defined in, which you have imported, or say that the file may import with ``trust``. An
         agent with a function of your own, such as an encoder, is given as ``agent``.
         """
+        _require_threads()
         arrays, meta = checkpoint.load(path)
         if meta.get("kind") != "learner":
             raise CheckpointError(f"{path} holds a {meta.get('kind')}, not a learner")
@@ -404,6 +425,7 @@ class Learner:
         It stands where the run stopped and begins a new episode. It goes on learning, unless it is
         frozen; the run's directory stays as it is. ``trust`` is as in ``load``.
         """
+        _require_threads()
         # Runs are of a room above this one, so it is looked up by name as the parts of a file are.
         open_run = settings.find("rillax.experiments.learners:open_run")
         run, (observed, acted), state = open_run(Path(path), seed, trust)
@@ -413,6 +435,7 @@ class Learner:
 
     def _go_on(self, state: Any, beside: _Beside) -> None:
         acted = beside.last == ACTED
+        self._require_same_process()
         with self._lock:
             result = self._engine.start(state, acted, beside.action if acted else None)
             self._held.append((result, beside))
@@ -430,6 +453,7 @@ class Learner:
 
     def begin_with(self, state: Any) -> None:
         """Go on from a state of the agent with a new episode."""
+        self._require_same_process()
         skip = getattr(self.agent, "skip", None)
         self.go_on(state if skip is None else jax.jit(skip)(state, True))
 

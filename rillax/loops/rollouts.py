@@ -110,6 +110,9 @@ class Rollouts:
 
     def _restore_position(self, arrays: Arrays) -> None:
         self.position, self.owed = int(arrays["position"]), int(arrays["owed"])
+        within = 0 <= self.position < self.agent.rollout
+        if not (within and 0 <= self.owed < self.agent.environments):
+            raise ValueError(f"it stands at step {self.position} of a rollout, {self.owed} owed")
 
 
 # ---- JAX environments

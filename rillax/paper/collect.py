@@ -29,6 +29,8 @@ __all__ = ["Results", "collect", "load", "load_all", "missing", "summary"]
 FORMAT = 2
 """Of these files. The first format had settings by other names, and called a job a cell."""
 _KEY = "rillax"
+_COLUMNS = ("seed", "frame", "episodes", "return", "length", "width", "milliseconds")
+"""What metrics may have, beside those of an agent or a measurement of its own."""
 
 
 def collect(root: store.Root, to: Path, add: bool = False) -> dict[str, Path]:
@@ -37,7 +39,6 @@ def collect(root: store.Root, to: Path, add: bool = False) -> dict[str, Path]:
     With ``add``, jobs that are in the file already and not finished here stay in it.
     """
     manifest = root.manifest()
-    store.check(root.path, manifest)
     finished = [(job, done) for job in root.jobs() if (done := root.done(job)) is not None]
     written = {}
     for figure in (figures.find(name, manifest["preset"]) for name in figures.EVERY):
@@ -144,6 +145,9 @@ def load(directory: Path, figure: str, what: str | None = None) -> Results:
     with _foreign(path):
         manifest = about["manifest"]
         whole = figures.find(figure, manifest["preset"])
+        needed = ["job", *filter(whole.quantity.keeps, _COLUMNS)]
+        if gone := [name for name in needed if name not in table.column_names]:
+            raise OutputError(f"{path} is damaged: it has no column {gone[0]}")
         return Results(whole, _jobs(table, about["jobs"]), manifest)
 
 

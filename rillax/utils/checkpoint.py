@@ -163,14 +163,30 @@ def _unflatten(like: Any, arrays: dict[str, np.ndarray], what: str, make: Any) -
         key = is_key(template)
         if key:
             template = jax.eval_shape(jax.random.key_data, template)
-        if value.shape != template.shape or value.dtype != template.dtype:
-            raise CheckpointError(
-                f"{what} is of another agent: {name} is {value.dtype}{list(value.shape)}, "
-                f"expected {template.dtype}{list(template.shape)}"
-            )
+        array_like(template, value, name, what)
         return jax.random.wrap_key_data(jax.numpy.asarray(value)) if key else make(value)
 
     return jax.tree_util.tree_map_with_path(leaf, like)
+
+
+def of_the_same_form(
+    like: dict[str, Any], arrays: dict[str, np.ndarray], what: str
+) -> dict[str, np.ndarray]:
+    """These arrays, if they have the names, shapes and types of others, and no more names."""
+    if like.keys() != arrays.keys():
+        name = min(like.keys() ^ arrays.keys())
+        raise CheckpointError(f"{what} is of another agent: {name[:80]} is missing or too many")
+    return {name: array_like(like[name], arrays[name], name, what) for name in like}
+
+
+def array_like(like: Any, array: np.ndarray, name: str, what: str) -> np.ndarray:
+    """An array, if it has the shape and the type of another."""
+    if array.shape != like.shape or array.dtype != like.dtype:
+        raise CheckpointError(
+            f"{what} is of another agent: {name[:80]} is {array.dtype}{list(array.shape)}, "
+            f"expected {like.dtype}{list(like.shape)}"
+        )
+    return array
 
 
 def is_key(leaf: Any) -> bool:

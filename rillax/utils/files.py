@@ -49,6 +49,13 @@ def reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
+def said_of(error: OSError) -> str:
+    """An error of the system's in one line, with the name of the file if it is of one."""
+    if error.filename is None:
+        return first_line(error)
+    return f"cannot use {_short(Path(os.fsdecode(error.filename)))}: {reason(error)}"
+
+
 def _short(path: Path) -> str:
     text = str(path)
     return text if len(text) <= 200 else f"{text[:90]}...{text[-90:]}"
@@ -155,7 +162,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, RecursionError) as error:
-        raise OutputError(f"cannot read {path}: {_line(error)}") from error
+        raise OutputError(f"cannot read {_short(path)}: {first_line(error)}") from error
     if not isinstance(value, dict):
         raise OutputError(f"{path} is damaged: it does not hold a JSON object")
     found = value.pop(DIGEST, None)
@@ -191,8 +198,9 @@ def _looks_like_a_digest(value: Any) -> bool:
     return isinstance(value, str) and re.fullmatch(r"[0-9a-f]{64}", value) is not None
 
 
-def _line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)[:160]
+def first_line(error: Exception) -> str:
+    """What an error says, at most a line of it."""
+    return next(iter(reason(error).splitlines()), type(error).__name__)[:160]
 
 
 # ---- locks
@@ -207,7 +215,7 @@ def locked(path: Path, what: str, patience: float = 0.0) -> Iterator[None]:
     try:
         file = open(path, "a+")  # noqa: SIM115 (closed below, which is what gives the lock back)
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or error}") from error
+        raise OutputError(f"cannot write {_short(path)}: {error.strerror or error}") from error
     with file:
         end = time.monotonic() + patience
         while not _try_lock(file.fileno()):

@@ -70,6 +70,7 @@ def keep_compilations() -> Path | None:
 
     chosen = setting("jax_compilation_cache_dir")
     if chosen is not None:
+        repair_cache(Path(chosen))
         return Path(chosen)
     if not setting("jax_enable_compilation_cache", True):
         return None
@@ -94,6 +95,9 @@ def repair_cache(place: Path) -> None:
     program, by which the names of its entries begin.
     """
     before = warnings.showwarning
+    repaired: frozenset[Path] = getattr(before, "repaired", frozenset())
+    if place in repaired:
+        return
 
     def show(message: Any, *rest: Any, **more: Any) -> None:
         found = re.search(r"reading persistent compilation cache entry for '([^']+)'", str(message))
@@ -104,6 +108,7 @@ def repair_cache(place: Path) -> None:
             with suppress(OSError):
                 entry.unlink()
 
+    show.repaired = repaired | {place}  # type: ignore[attr-defined]
     warnings.showwarning = show
     warnings.filterwarnings("always", message=".*reading persistent compilation cache entry")
 

@@ -26,11 +26,15 @@ class Range(NamedTuple):
     high: float = math.inf
     open_low: bool = False
     open_high: bool = False
+    whole: bool = False
 
     def __contains__(self, value: Any) -> bool:
         if not isinstance(value, numbers.Real) or isinstance(value, bool):
             return False
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number of hundreds of digits
+            return False
         above = number > self.low if self.open_low else number >= self.low
         below = number < self.high if self.open_high else number <= self.high
         return above and below and math.isfinite(number)
@@ -47,6 +51,8 @@ DECAY = Range(0, 1, open_high=True)
 POSITIVE = Range(0, open_low=True)
 NOT_NEGATIVE = Range(0)
 COUNT = Range(1)
+WHOLE = Range(1, whole=True)
+SEED = Range(-1e15, 1e15, whole=True)
 
 
 def check(settings: Any, **ranges: Range) -> None:
@@ -58,3 +64,12 @@ def check(settings: Any, **ranges: Range) -> None:
         value = getattr(settings, name)
         if value is not None and value not in range:
             raise ValueError(f"{name} must be {range}, got {value!r:.40}")
+        if range.whole and value is not None and not isinstance(value, numbers.Integral):
+            raise ValueError(f"{name} must be a whole number, got {value!r:.40}")
+
+
+def check_type(settings: Any, name: str, kind: Any, what: str) -> None:
+    """Raise a ValueError unless a setting is of a type, which is called ``what`` in words."""
+    value = getattr(settings, name)
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be {what}, got {value!r:.40}")

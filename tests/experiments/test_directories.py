@@ -1,15 +1,18 @@
 """Who owns the directory of a run, and what is taken for its result."""
 
+import contextlib
 import json
 import os
+import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 
 from rillax.agents import QRC
 from rillax.cells import RTU
 from rillax.cli import main as cli
-from rillax.experiments import Run, train, training
+from rillax.experiments import Options, Run, train, training
 from rillax.experiments.checkpoints import CHECKPOINT
 from rillax.experiments.training import CURVE, LOCK, METRICS, SUMMARY
 from rillax.networks import Architecture
@@ -72,7 +75,42 @@ def test_the_picture_is_not_needed_for_the_end(tmp_path, monkeypatch):
         killed_when(patch, "draw_curves")
         with pytest.raises(Killed):
             train(RUN, tmp_path)
+    assert not (tmp_path / CURVE).exists()
     assert train(RUN, tmp_path, resume=True)[0]["complete"]
+    assert (tmp_path / CURVE).exists()
+
+
+def test_the_run_of_another_process_is_not_deleted_after_the_lock_was_waited_for(
+    tmp_path, monkeypatch
+):
+    """Both find the directory empty; one is over before the other takes the lock."""
+    prepare = training.prepare
+
+    def prepare_and_be_slow(*args, **how):
+        prepare(*args, **how)
+        training.write_config(RUN, tmp_path, Options())
+
+    monkeypatch.setattr(training, "prepare", prepare_and_be_slow)
+    with pytest.raises(files.OutputError, match="already holds a run"):
+        train(RUN, tmp_path)
+    assert training.read_config(tmp_path)[0] == RUN
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_trackers_begin_anew_with_a_run(overwrite, tmp_path, monkeypatch):
+    """What was there is removed with the run that it was of; anybody else's stays."""
+    events = tmp_path / "tensorboard" / "events.out.tfevents.1.host"
+    events.parent.mkdir()
+    mine = events.with_name("notes.txt")
+    for path in (events, mine, tmp_path / "wandb_id"):
+        path.write_text("x")
+    if overwrite:
+        training.write_config(RUN, tmp_path, Options())
+    killed_when(monkeypatch, "make_run_loop")
+    with pytest.raises(Killed):
+        train(RUN, tmp_path, overwrite=overwrite)
+    assert events.exists() == (tmp_path / "wandb_id").exists() == (not overwrite)
+    assert mine.exists()
 
 
 def test_a_directory_has_one_owner(tmp_path, capsys):
@@ -107,6 +145,32 @@ def test_leftovers_of_dead_writers_are_removed(tmp_path):
     assert not list(tmp_path.glob(".*.writing"))
 
 
+@pytest.fixture
+def disk(tmp_path):
+    """A small file system of its own."""
+    path = tmp_path / "disk"
+    path.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(path)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("to mount a file system is not allowed here")
+    yield path
+    subprocess.run(["umount", "-l", str(path)], check=True)
+
+
+def test_a_leftover_on_a_small_disk_does_not_make_a_resume_fail(disk):
+    """It is of a machine that died while it wrote, and takes all the room there was."""
+    out = disk / "run"
+    stopped(out)
+    left = out / ".checkpoint.rillax.another-host.17.writing"
+    with contextlib.suppress(OSError), open(left, "wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
+    with pytest.raises(files.OutputError, match="No space left"):
+        files.write_bytes(out / "x", bytes(4096))
+    assert train(RUN, out, resume=True)[0]["complete"]
+    assert not left.exists()
+
+
 @pytest.mark.slow
 def test_damaged_results_are_named(tmp_path, capsys):
     train(RUN, tmp_path)
@@ -126,11 +190,40 @@ def test_damaged_results_are_named(tmp_path, capsys):
         train(RUN, tmp_path, resume=True)
 
 
-def test_long_names(tmp_path, capsys):
+LONG = "x" * 256
+KEPT = Path(__file__).parents[2] / "results"
+ONE = str(KEPT / "first" / "memory_chain_8_qrc_rtu")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        *(["train", flag, LONG] for flag in ("--out", "--config", "--resume")),
+        *([command, LONG] for command in ("export", "evaluate", "compare")),
+        ["compare", ONE, "--out", f"{LONG}.png"],
+        ["compare", ONE, "--out", "/proc/x/y.png"],
+        ["import", LONG],
+        ["import", __file__, "--learner", LONG],
+        *(["report", "--to", name] for name in (LONG, "/proc/x/y.html")),
+        ["report", "--results", LONG],
+        ["plot", "fig1a", "--results", LONG],
+        ["plot", "fig1a", "--results", str(KEPT / "paper"), "--to", "/proc/x"],
+        ["results", "show", "fig1a", "--results", LONG],
+        ["results", "collect", "--out", LONG],
+        *(["reproduce", "fig1a", "--out", name] for name in (LONG, "/proc/x")),
+    ],
+    ids=lambda argv: " ".join(arg[-20:] for arg in argv),
+)
+def test_names_that_cannot_be_used_are_said_in_one_line(argv, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit, match="2"):
-        cli.main(["train", "--out", str(tmp_path / ("x" * 256))])
+        cli.main(argv)
     error = capsys.readouterr().err
-    assert "cannot write to" in error
     assert error.count("\n") == 1
+    assert "File name too long" in error or "/proc/x" in error
+    assert LONG[:20] in error or "/proc/x" in error
+
+
+def test_the_longest_name_can_be_used(tmp_path):
     files.write_json(tmp_path / ("x" * 255), {})
     assert files.read_json(tmp_path / ("x" * 255)) == {}

@@ -97,7 +97,7 @@ def test_environments_continue_where_they_were_saved():
     whole, first, second = new(), new(), new()
     play(whole, 11)
     play(first, 5)
-    second.restore(first.save())
+    second.restore(first.save(), "x")
     play(first, 1)  # what was saved does not follow
     play(second, 6)
     saved, expected = second.save(), whole.save()

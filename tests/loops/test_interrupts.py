@@ -28,11 +28,23 @@ def make():
 
 
 def steps(learner, count, first=0):
-    """A stream whose samples depend on the step alone; returns early if interrupted."""
+    """A stream whose samples depend on the step alone; goes on where an interrupt has left it."""
     for t in range(first, first + count):
         x = np.random.default_rng(t).normal(size=3).astype(np.float32)
-        learner.act(x)
+        if not learner.acted:
+            learner.act(x)
         learner.learn(float(x[0]), x, terminated=t % 7 == 6)
+
+
+def assert_undisturbed(learner):
+    """To the bit, the learner is one that has taken as many steps, and was never interrupted."""
+    other = make()
+    if learner.acted:  # between the two halves of a step
+        steps(learner, 1, first=learner.step)
+    steps(other, learner.step)
+    a, b = (x.state._replace(key=jax.random.key_data(x.state.key)) for x in (learner, other))
+    for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True):
+        np.testing.assert_array_equal(x, y)
 
 
 def interrupted(learner, tries, rng, tmp_path):
@@ -71,6 +83,7 @@ def interrupt_often(tmp_path, interrupts):
     assert hits == interrupts
     steps(learner, 3, first=learner.step)
     Learner.load(tmp_path / "x")
+    assert_undisturbed(learner)
 
 
 def test_an_interrupt_while_it_compiles_leaves_the_state_from_before():
@@ -87,7 +100,8 @@ def test_an_interrupt_while_it_compiles_leaves_the_state_from_before():
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert learner.state is not None
-    steps(learner, 2)
+    steps(learner, 2, first=learner.step)
+    assert_undisturbed(learner)
 
 
 def test_an_interrupt_of_another_thread_and_a_save_beside_it(tmp_path):
@@ -121,6 +135,7 @@ def test_an_interrupt_of_another_thread_and_a_save_beside_it(tmp_path):
     thread.join()
     assert not failed
     Learner.load(tmp_path / "x")
+    assert_undisturbed(learner)
 
 
 def python_of_jax(function):

@@ -241,6 +241,17 @@ def test_a_file_of_another_format_is_refused_by_name(paper, tmp_path):
             assert words in str(refused.value)
 
 
+@pytest.mark.parametrize("gone", ["seed", "frame", "return", "job"])
+def test_a_file_without_a_column_is_refused_by_name(gone, tmp_path):
+    kept = Path(__file__).parents[2] / "results" / "paper" / "fig1b.parquet"
+    path = tmp_path / "fig1b.parquet"
+    pq.write_table(pq.read_table(kept).drop_columns([gone]), path)
+    with pytest.raises(OutputError, match=rf"fig1b\.parquet.* no column {gone}"):
+        collect.load(tmp_path, "fig1b")
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["results", "show", "fig1b", "--results", str(tmp_path)])
+
+
 def test_the_results_in_the_repository_can_be_read():
     paths = sorted((Path(__file__).parents[2] / "results").glob("*/*.parquet"))
     assert paths
