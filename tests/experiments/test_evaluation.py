@@ -112,6 +112,9 @@ def test_beside_gymnasium_with_a_video(tmp_path, capsys):
 
 def test_an_agent_that_cannot_be_greedy_says_so(tmp_path):
     class Stubborn:
+        def init(self, key, observation_space, action_space):
+            raise NotImplementedError
+
         def act(self, state, observation):
             raise NotImplementedError
 

@@ -213,10 +213,10 @@ def test_dry_run_lists_every_cell_and_writes_nothing(tmp_path, capsys):
     for job in figures.jobs_of(figures.select("all")):
         assert job.name in printed
     assert "fig1b: 32 jobs, 80,000,000 frames" in printed
-    assert "popgym: 20 jobs, 500,000,000 frames" in printed
-    assert "mujoco: 16 jobs, 160,000,000 frames" in printed
+    assert "popgym: 20 jobs, 450,000,000 frames" in printed
+    assert "mujoco: 16 jobs, 128,000,000 frames" in printed
     assert "kmemory: 12 jobs, 18,000,000 frames" in printed
-    assert "in all: 84 jobs, 758,000,000 frames" in printed
+    assert "in all: 84 jobs, 676,000,000 frames" in printed
     assert not out.exists()
 
 
