@@ -5,7 +5,7 @@ transformation with an eligibility trace inside. A rule of your own needs no mor
 whose direction is more than a trace, asks for ``scale_direction`` as well.
 
 A TD error that is not finite means that the step is refused: the update is zero, and what the rule
-remembers stays as it was.
+remembers stays as it was, or, of the intentional update, is as after a gradient of zero.
 """
 
 import dataclasses
