@@ -1,7 +1,8 @@
 """Where the results of a grid live: one directory per job under a root that one runner owns.
 
     root/manifest.json          versions, commit, machine, preset
-    root/FIGURE/JOB/            job.json, progress.json, log.txt, the files of a run, done.json
+    root/FIGURE/JOB/            job.json, progress.json, spent.json, log.txt, the files of a run,
+                                done.json
 
 A job with ``done.json`` is finished; any other goes on from its checkpoint. Every file is written
 beside and renamed, so what is there is whole.
@@ -27,6 +28,7 @@ from rillax.utils.files import OutputError, locked, read_json
 FORMAT = 2
 MANIFEST, LOCK = "manifest.json", ".lock"
 JOB, PROGRESS, LOG, DONE = "job.json", "progress.json", "log.txt", "done.json"
+SPENT = "spent.json"
 
 
 class Root:

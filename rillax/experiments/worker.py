@@ -45,19 +45,41 @@ def work(directory: Path, options: Options, stop: threading.Event | None = None)
             files.remove_all_leftovers(directory)
             if files.read_json(directory / store.DONE) is not None:
                 return {"state": "done"}
-            started = time.perf_counter()
+            spent = Spent(directory)
             if isinstance(job.work, Timing):
                 outcome = _time(directory, job.work)
             else:
-                outcome = _train(directory, job.work, options, stop or threading.Event())
+                outcome = _train(directory, job.work, options, stop or threading.Event(), spent)
+            spent.write()
             if outcome["state"] == "done":
-                seconds = time.perf_counter() - started
-                done = {**outcome, "seconds": seconds, "host": socket.gethostname()}
+                done = {**outcome, **spent.so_far(), "host": socket.gethostname()}
                 files.write_json(directory / store.DONE, done)
             return outcome
     except Exception as error:
         _log(directory, traceback.format_exc())
         return {"state": "failed", "error": f"{error}" or type(error).__name__}
+
+
+class Spent:
+    """What a job has cost so far, over all its sittings: one that was stopped has several."""
+
+    def __init__(self, directory: Path):
+        self.path = directory / store.SPENT
+        try:
+            before = files.read_json(self.path) or {}
+        except files.OutputError:
+            before = {}  # what it cost is no reason not to go on
+        self._before = float(before.get("seconds", 0.0))
+        self._sittings = int(before.get("sittings", 0)) + 1
+        self._started = time.process_time()
+
+    def so_far(self) -> dict[str, Any]:
+        """Seconds of a processor, and in how many sittings."""
+        seconds = self._before + time.process_time() - self._started
+        return {"seconds": seconds, "sittings": self._sittings}
+
+    def write(self) -> None:
+        files.write_json(self.path, self.so_far())
 
 
 def _log(directory: Path, text: str) -> None:
@@ -73,10 +95,12 @@ def _time(directory: Path, timing: Timing) -> dict[str, Any]:
     return {"state": "done", "files": {METRICS: files.digest_of_file(directory / METRICS)}}
 
 
-def _train(directory: Path, run: Run, options: Options, stop: threading.Event) -> dict[str, Any]:
+def _train(
+    directory: Path, run: Run, options: Options, stop: threading.Event, spent: Spent
+) -> dict[str, Any]:
     """The run of a job; it resumes if it had begun."""
     begun = (directory / CONFIG).exists()
-    report = _reporter(directory, run)
+    report = _reporter(directory, run, spent)
     try:
         summary, _ = train(
             run, directory, options, resume=begun, overwrite=True, report=report, stop=stop
@@ -88,7 +112,7 @@ def _train(directory: Path, run: Run, options: Options, stop: threading.Event) -
     return {"state": "done" if summary["complete"] else "stopped", "summary": summary}
 
 
-def _reporter(directory: Path, run: Run) -> Callable[[Progress], None]:
+def _reporter(directory: Path, run: Run, spent: Spent) -> Callable[[Progress], None]:
     due = 0.0
 
     def report(progress: Progress) -> None:
@@ -97,6 +121,7 @@ def _reporter(directory: Path, run: Run) -> Callable[[Progress], None]:
             return
         due = time.monotonic() + PROGRESS_SECONDS
         value = progress.latest_return
+        spent.write()  # here, too: a process that is killed says nothing at its end
         files.write_json(
             directory / store.PROGRESS,
             {

@@ -8,7 +8,7 @@ import pytest
 from rillax.agents import QRC
 from rillax.cells import GRU, RTU, FeedForward
 from rillax.experiments import Job, Options, Run, cost, engines, runner, store, training
-from rillax.experiments.worker import work
+from rillax.experiments.worker import Spent, work
 from rillax.networks import Architecture
 from rillax.utils import checkpoint, files
 from tests.experiments.made_up import prepare
@@ -52,7 +52,23 @@ def test_a_resumed_job_redoes_only_what_was_not_checkpointed(tmp_path, monkeypat
     assert work(directory, Options(), threading.Event())["state"] == "done"
     assert reached < seen[0]
     assert seen[-1] == 3000
-    assert root.done(job)["summary"]["frames"] == 3000
+    done = root.done(job)
+    assert done["summary"]["frames"] == 3000
+    assert done["sittings"] == 2
+
+
+def test_what_a_job_costs_is_counted_over_all_its_sittings(tmp_path):
+    first = Spent(tmp_path)
+    while first.so_far()["seconds"] < 0.02:
+        pass
+    first.write()  # and then it is killed
+    before = first.so_far()["seconds"]
+    second = Spent(tmp_path).so_far()
+    assert second["sittings"] == 2
+    assert 0.02 <= second["seconds"] < before + 0.5
+    path = tmp_path / store.SPENT
+    path.write_text(path.read_text().replace("0.0", "9.0"))
+    assert Spent(tmp_path).so_far()["sittings"] == 1  # a damaged note is not believed
 
 
 def test_a_job_that_fails_does_not_stop_the_others(tmp_path):
