@@ -279,7 +279,7 @@ def _functions(
     agent: QRC, face: Interface, body: Body, bounds: dict[str, bool], words: dict[str, Any]
 ) -> str:
     parts = [
-        fill(STEP, scale=True, moment=False, direction=True),
+        fill(STEP, scale=True, moment=False, means=False, direction=True),
         BOUND if any(bounds.values()) else "",
         *(body_rows(body, row) for row in _rows(bounds)),
         normalisation.functions(face),

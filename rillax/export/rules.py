@@ -98,12 +98,12 @@ typedef struct {
 ?direction|    real ahead;   /* the weight of the peek's gradient */
 ?direction|    real beta;    /* the weight of the parameters themselves */
 } step;
-?moment|
-?moment|/* 1 - beta^t, the weight that a running mean from zero has given to t numbers. */
-?moment|static real from_start(real log_beta, int32_t t)
-?moment|{
-?moment|    return -MATH(expm1)((real)t * log_beta);
-?moment|}
+?means|
+?means|/* 1 - beta^t, the weight that a running mean from zero has given to t numbers. */
+?means|static real from_start(real log_beta, int32_t t)
+?means|{
+?means|    return -MATH(expm1)((real)t * log_beta);
+?means|}
 """
 )
 
@@ -204,6 +204,30 @@ def _intend(of: str) -> Row:
     return Row(name, "trace, second moment, direction", arrays, arrays, False, text, sums=2)
 
 
+INTEND_EVENLY = Row(
+    "intend_evenly",
+    "trace",
+    ("z",),
+    ("z",),
+    False,
+    """
+/* In the metric m = 1: z <- gamma lambda z + g; the norms are sum g^2 and sum z^2. */
+static void intend_evenly_row(const step *by, int n, real *restrict z, const real *restrict g,
+                              real *restrict norm)
+{
+    const real decay = by->decay;
+    for (int i = 0; i < n; i++) {
+        const real usable = MATH(fabs)(g[i]) <= LARGEST_GRADIENT ? g[i] : 0; /* not if it is NaN */
+        z[i] = decay * z[i] + usable;
+        norm[i] += g[i] * g[i]; /* as it came, so that what is not finite shows */
+        norm[LEARNER_WIDEST + i] += z[i] * z[i];
+    }
+}
+""",
+    sums=2,
+)
+
+
 _CHANGE = """
 /* w <- w + scale d */
 static void change(int n, real *restrict w, const real *restrict d, real scale)
@@ -221,7 +245,7 @@ _SHORTEN = """
 static void shorten(int rows, int columns, real *w, real longest)
 {
     const int n = rows * columns;
-    const real norm = MATH(sqrt)(dot(n, w, w) / rows);
+    const real norm = MATH(sqrt)(dot(n, w, w) / (real)rows);
     if (!(norm > longest))
         return;
     const real share = longest / norm;
@@ -381,9 +405,9 @@ def _adaptive(rule: AdaptiveObGD, words: Words, decay: float) -> RuleText:
 
 _BEFORE_INTENTION = """
 const int32_t t = self->${net}_steps < $last ? self->${net}_steps + 1 : $last;
-by.beta = $beta2;
-by.epsilon = $epsilon;
-by.correction = 1 / $moment_weight;
+?measured|by.beta = $beta2;
+?measured|by.epsilon = $epsilon;
+?measured|by.correction = 1 / $moment_weight;
 """
 
 _AFTER_INTENTION = """
@@ -401,15 +425,17 @@ const real limit = $clip * MATH(sqrt)(square / $error_weight);
 ?policy|const real size = $beta * self->${net}_error_size + $one_beta * MATH(fabs)(clipped);
 ?policy|const real mean = size / $error_weight, error = clipped / (mean > $least ? mean : $least);
 
-/* w <- w + eta d / sqrt(s q) z / m, unless it would not be finite */
+?measured|/* w <- w + eta d / sqrt(s q) z / m, unless it would not be finite */
+?!measured|/* w <- w + eta d / sqrt(s q) z, unless it would not be finite */
 const real scale = $eta / (root > REAL(1e-8) ? root : REAL(1e-8)) * error;
-if (isfinite(scale * $ratio) && isfinite(product) && isfinite(square)) {
+if (isfinite(scale * $largest) && isfinite(product) && isfinite(square)) {
     self->${net}_steps = t;
     self->${net}_norm = sigma;
     self->${net}_error_square = square;
 ?policy|    self->${net}_error_size = size;
 ?shortened|    SHORTEN_ROWS
-    change(${NET}_SIZE, (real *)&self->$net.w, (const real *)&self->${net}_direction, scale);
+?measured|    change(${NET}_SIZE, (real *)&self->$net.w, (const real *)&self->${net}_direction, scale);
+?!measured|    change(${NET}_SIZE, (real *)&self->$net.w, (const real *)&self->$net.z, scale);
 } else {
     self->${net}_refused += self->${net}_refused < $last;
     self->refused += 1;
@@ -425,7 +451,9 @@ def _largest_ratio(decay: float, beta2: float) -> float:
 def _intentional(rule: Intentional, words: Words, decay: float) -> RuleText:
     beta, beta2 = rule.error_decay, rule.moment_decay
     policy = type(rule) is IntentionalPolicy
+    measured = rule.preconditioner != "none"
     words |= {
+        "measured": measured,
         "last": LAST,
         "beta2": number(beta2),
         "epsilon": number(rule.epsilon),
@@ -439,13 +467,13 @@ def _intentional(rule: Intentional, words: Words, decay: float) -> RuleText:
         "error_weight": _weight(beta, "t"),
         "least": number(1e-12),
         "eta": number(rule.eta),
-        "ratio": number(_largest_ratio(decay, beta2)),
+        "largest": number(_largest_ratio(decay, beta2)) if measured else "MATH(sqrt)(q)",
         "policy": policy,
         "shortened": rule.row_norm is not None,
     }
     shorten = () if rule.row_norm is None else (_SHORTEN,)
     return RuleText(
-        _intend("z" if rule.preconditioner == "trace" else "g"),
+        _intend("z" if rule.preconditioner == "trace" else "g") if measured else INTEND_EVENLY,
         (_CHANGE, *shorten),
         fill(_BEFORE_INTENTION, **words),
         fill(_AFTER_INTENTION, **words),

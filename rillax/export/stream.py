@@ -195,6 +195,7 @@ def updates(body: Body, networks: list[OnStream]) -> str:
         STEP,
         scale="follow" in rows,
         moment=any(rule.has_moment for rule in rules),
+        means=any(rule.has_moment or rule.goes_on for rule in rules),
         direction=False,
     )
     texts = dict.fromkeys(text for rule in rules for text in rule.texts)

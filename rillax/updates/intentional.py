@@ -11,7 +11,8 @@ are taken in a diagonal metric m, Adam's root of a second moment, and the step s
     w += eta d / sqrt(s q)  z / m
 
 For a policy d is also divided by the running mean of |d|. The second moment may be that of z
-instead of g (``preconditioner="trace"``).
+instead of g (``preconditioner="trace"``). Without one (``"none"``, ours) m is 1: a step follows the
+trace itself, as long as intended, and there is no second moment to carry.
 
 One bound is ours, s >= n; ``bounded=False`` leaves it out. A step moves the output by at most
 eta |d| sqrt(n / s) (Cauchy-Schwarz), and s follows n slowly. Where gradients surge, or come to
@@ -51,8 +52,8 @@ from rillax._jax.kernels import kept
 from rillax.updates.sums import sum_of
 from rillax.updates.traces import TraceState
 
-Preconditioner: TypeAlias = Literal["gradient", "trace"]
-"""What the second moment is of."""
+Preconditioner: TypeAlias = Literal["gradient", "trace", "none"]
+"""What the second moment is of, if there is one."""
 LARGEST = 1e15
 """A larger gradient counts as none: in single precision its square is nearly infinite."""
 LAST = 2**30
@@ -65,7 +66,7 @@ class IntentionalState(NamedTuple):
     steps: Int[Array, ""]
     trace: TraceState
     moment: Any
-    """v, in the shape of the parameters."""
+    """v, in the shape of the parameters; None where m is 1."""
     norm: Float[Array, ""]
     """sigma: the running mean of n."""
     error_square: Float[Array, ""]
@@ -90,7 +91,7 @@ def intentional(
     row_norm: float | None = None,
 ) -> optax.GradientTransformationExtraArgs:
     """Eligibility trace and intentional step; ``bounded=False`` is the rule as published."""
-    beta, beta2 = error_decay, moment_decay
+    beta, beta2, measured = error_decay, moment_decay, preconditioner != "none"
     # No |z| / m is larger: by Cauchy-Schwarz for the second moment of g, by definition for z's.
     largest_ratio = 1 / math.sqrt((1 - beta2) * max(1 - decay**2 / beta2, 1e-6)) if beta2 else 1.0
 
@@ -98,7 +99,7 @@ def intentional(
         zeros = jax.tree.map(jnp.zeros_like, params)
         zero, one = jnp.zeros(()), jnp.ones(())
         trace = TraceState(zeros, jnp.bool_(False))
-        moment = jax.tree.map(jnp.zeros_like, params)
+        moment = jax.tree.map(jnp.zeros_like, params) if measured else None
         return IntentionalState(jnp.int32(0), trace, moment, zero, one, zero, jnp.int32(0))
 
     def update(
@@ -129,11 +130,17 @@ def intentional(
 
         gradient = kept(gradient)  # read in three passes; to make it goes over the sensitivities
         trace = jax.tree.map(trace_of, state.trace.trace, gradient)
-        moment = jax.tree.map(moment_of, state.moment, trace, gradient)
-        inverse = jax.tree.map(inverse_metric, moment)
-        # Of the gradient as it came, so that what is not finite in it shows here.
-        norm_now = sum_of(lambda g, p: jnp.square(g) * p, gradient, inverse)
-        trace_norm = sum_of(lambda z, p: jnp.square(z) * p, trace, inverse)
+        # The norms are of the gradient as it came, so that what is not finite in it shows there.
+        if measured:
+            moment = jax.tree.map(moment_of, state.moment, trace, gradient)
+            inverse = jax.tree.map(inverse_metric, moment)
+            norm_now = sum_of(lambda g, p: jnp.square(g) * p, gradient, inverse)
+            trace_norm = sum_of(lambda z, p: jnp.square(z) * p, trace, inverse)
+            largest = largest_ratio
+        else:
+            moment = None
+            norm_now, trace_norm = sum_of(jnp.square, gradient), sum_of(jnp.square, trace)
+            largest = jnp.sqrt(trace_norm)
 
         norm = state.norm + (1 - decay) * (norm_now - state.norm)
         usual = norm / from_start(decay, t)
@@ -147,11 +154,14 @@ def intentional(
             error = error / jnp.maximum(error_size / from_start(beta, t), 1e-12)
         scale = step_size * error
         ok = (
-            jnp.isfinite(scale * largest_ratio) & jnp.isfinite(product) & jnp.isfinite(error_square)
+            jnp.isfinite(scale * largest) & jnp.isfinite(product) & jnp.isfinite(error_square)
         )
         scale = jnp.where(ok, scale, 0)
 
-        step = jax.tree.map(lambda z, p: scale * (z * p), trace, inverse)
+        if measured:
+            step = jax.tree.map(lambda z, p: scale * (z * p), trace, inverse)
+        else:
+            step = jax.tree.map(lambda z: scale * z, trace)
         if row_norm is not None:
             step = jax.tree.map(
                 lambda s, w: s - jnp.where(ok, excess(w, row_norm), 0) * w, step, params

@@ -163,7 +163,8 @@ class Intentional:
     eta: float = 0.25
     """The share of the TD error that a step is to take off."""
     preconditioner: Preconditioner = "gradient"
-    """What each coordinate is measured by: the second moment of its gradient or of its trace."""
+    """What each coordinate is measured by: the second moment of its gradient, of its trace, or by
+    nothing, so that all count alike."""
     error_decay: float = 0.9998
     """Decay of the running size of the TD error."""
     moment_decay: float = 0.999

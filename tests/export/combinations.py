@@ -50,6 +50,10 @@ BY_TRACE = {
     "actor": IntentionalPolicy(eta=0.005, preconditioner="trace", moment_decay=0.99),
     "critic": replace(SQUARED_TRACE, eta=0.05),
 }
+EVENLY = {
+    "actor": IntentionalPolicy(eta=0.005, preconditioner="none", row_norm=1.0),
+    "critic": Intentional(eta=0.05, preconditioner="none"),
+}
 # Steps so small that no policy becomes certain, whose gradient would be all rounding, and no unit
 # turns so fast that its phase is known to a few digits only.
 GENTLE = ObGD(0.01, kappa=10.0)
@@ -78,6 +82,7 @@ LEARNERS: dict[str, tuple[Any, Any]] = {
     "ac-sgd": (StreamAC(network=SMALL, actor=SGD(1e-4), critic=ADAPTIVE), FORCE),
     "ac-intentional": (StreamAC(network=SMALL, **INTENDED), CHOICE),
     "ac-by-trace": (StreamAC(network=SMALL, **BY_TRACE), FORCE),
+    "ac-evenly": (StreamAC(network=CURVED, **EVENLY), FORCE),
     "ac-half": (StreamAC(network=PLAIN, actor=GENTLE, critic=Intentional(), **AS_IT_IS), CHOICE),
     "ac-by-state": (StreamAC(network=SMALL, state_deviation=True, **SLOW, **ALL_IN), FORCE),
     "ac-gated": (StreamAC(network=GATED, **SLOW), FORCE),

@@ -12,7 +12,7 @@ class ReferenceIntentional:
         eta,
         decay,
         *,
-        trace=False,
+        metric="gradient",
         policy=False,
         bounded=True,
         beta=0.9998,
@@ -22,7 +22,7 @@ class ReferenceIntentional:
         row_norm=None,
     ):
         self.p, self.eta, self.decay = p, eta, decay
-        self.trace, self.policy, self.bounded = trace, policy, bounded
+        self.metric, self.policy, self.bounded = metric, policy, bounded
         self.beta, self.beta2, self.C, self.eps = beta, beta2, C, eps
         self.row_norm = row_norm
         self.z = {k: np.zeros_like(v) for k, v in p.items()}
@@ -35,10 +35,10 @@ class ReferenceIntentional:
         m, n, q = {}, 0.0, 0.0
         for k in g:
             self.z[k] = decay * self.z[k] + g[k]
-            of = self.z[k] if self.trace else g[k]
+            of = self.z[k] if self.metric == "trace" else g[k]
             self.v[k] = self.beta2 * self.v[k] + (1 - self.beta2) * of * of
             root = np.sqrt(self.v[k] / (1 - self.beta2**t))
-            m[k] = root + self.eps
+            m[k] = np.ones_like(root) if self.metric == "none" else root + self.eps
             n += (g[k] ** 2 / m[k]).sum()
             q += (self.z[k] ** 2 / m[k]).sum()
         self.sigma += (1 - decay) * (n - self.sigma)

@@ -1,5 +1,7 @@
 """The intentional update against its second implementation, and where numbers are not finite."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,7 +21,7 @@ DECAY = 0.9 * 0.8
     ids=["bounded", "rows", "published"],
 )
 @pytest.mark.parametrize("policy", [False, True], ids=["value", "policy"])
-@pytest.mark.parametrize("preconditioner", ["gradient", "trace"])
+@pytest.mark.parametrize("preconditioner", ["gradient", "trace", "none"])
 def test_many_steps_equal_an_independent_implementation(
     preconditioner, policy, bounded, row_norm, x64
 ):
@@ -27,7 +29,7 @@ def test_many_steps_equal_an_independent_implementation(
     params = {"w": rng.normal(size=(23, 13)), "b": rng.normal(size=3)}
     how = {"policy": policy, "bounded": bounded, "row_norm": row_norm}
     reference = ReferenceIntentional(
-        dict(params), 0.25, DECAY, trace=preconditioner == "trace", beta=0.9, C=1.5, **how
+        dict(params), 0.25, DECAY, metric=preconditioner, beta=0.9, C=1.5, **how
     )
     optimiser = intentional(
         0.25, DECAY, preconditioner=preconditioner, error_decay=0.9, error_clip=1.5, **how
@@ -70,9 +72,9 @@ def test_rows_that_have_outgrown_their_bound_are_shortened(x64):
 
 def test_a_step_moves_the_output_by_eta_of_the_error(x64):
     """With a constant gradient, whatever its size: that is the intention."""
-    for size in (1e-4, 1.0, 1e4):
+    for size, preconditioner in itertools.product((1e-4, 1.0, 1e4), ("gradient", "trace", "none")):
         gradient = size * jnp.array([1.0, -3.0, 0.2])
-        optimiser = intentional(0.25, 0.0)
+        optimiser = intentional(0.25, 0.0, preconditioner=preconditioner)
         step, _ = optimiser.update(
             gradient, optimiser.init(gradient), gradient, td_error=0.8, reset=False
         )
@@ -108,6 +110,15 @@ def test_no_step_moves_the_output_further_than_was_intended(gradients):
     assert largest_move(gradients, bounded=True) <= 1 + 1e-4
 
 
+def test_without_a_metric_a_step_follows_the_trace_and_there_is_no_second_moment():
+    optimiser = intentional(0.25, 0.5, preconditioner="none")
+    state = optimiser.init(jnp.zeros(2))
+    assert state.moment is None
+    for gradient in ([3.0, 0.0], [0.0, 1.0]):
+        step, state = optimiser.update(jnp.array(gradient), state, td_error=1.0, reset=False)
+    np.testing.assert_allclose(step / step[1], [1.5, 1.0], rtol=1e-6)
+
+
 @pytest.mark.slow
 def test_the_bound_is_idle_where_gradients_are_steady():
     rng = np.random.default_rng(0)
@@ -122,6 +133,7 @@ def test_the_bound_is_idle_where_gradients_are_steady():
     np.testing.assert_allclose(*steps, rtol=0.15)
 
 
+@pytest.mark.parametrize("preconditioner", ["gradient", "none"])
 @pytest.mark.parametrize("policy", [False, True])
 @pytest.mark.parametrize(
     ("gradient", "td_error"),
@@ -134,8 +146,10 @@ def test_the_bound_is_idle_where_gradients_are_steady():
         ([1.0, 1.0], 1e30),
     ],
 )
-def test_a_step_that_would_not_be_finite_is_not_taken_and_counted(gradient, td_error, policy):
-    optimiser = intentional(0.25, DECAY, policy=policy)
+def test_a_step_that_would_not_be_finite_is_not_taken_and_counted(
+    gradient, td_error, policy, preconditioner
+):
+    optimiser = intentional(0.25, DECAY, policy=policy, preconditioner=preconditioner)
     good = jnp.array([0.5, -1.0])
     state = optimiser.init(good)
     _, before = optimiser.update(good, state, good, td_error=0.3, reset=False)
