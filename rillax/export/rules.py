@@ -434,8 +434,7 @@ if (isfinite(scale * $largest) && isfinite(product) && isfinite(square)) {
     self->${net}_error_square = square;
 ?policy|    self->${net}_error_size = size;
 ?shortened|    SHORTEN_ROWS
-?measured|    change(${NET}_SIZE, (real *)&self->$net.w, (const real *)&self->${net}_direction, scale);
-?!measured|    change(${NET}_SIZE, (real *)&self->$net.w, (const real *)&self->$net.z, scale);
+    change(${NET}_SIZE, (real *)&self->$net.w, (const real *)&self->$along, scale);
 } else {
     self->${net}_refused += self->${net}_refused < $last;
     self->refused += 1;
@@ -454,6 +453,7 @@ def _intentional(rule: Intentional, words: Words, decay: float) -> RuleText:
     measured = rule.preconditioner != "none"
     words |= {
         "measured": measured,
+        "along": f"{words['net']}_direction" if measured else f"{words['net']}.z",
         "last": LAST,
         "beta2": number(beta2),
         "epsilon": number(rule.epsilon),

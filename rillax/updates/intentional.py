@@ -153,9 +153,7 @@ def intentional(
             error_size = beta * state.error_size + (1 - beta) * jnp.abs(error)
             error = error / jnp.maximum(error_size / from_start(beta, t), 1e-12)
         scale = step_size * error
-        ok = (
-            jnp.isfinite(scale * largest) & jnp.isfinite(product) & jnp.isfinite(error_square)
-        )
+        ok = jnp.isfinite(scale * largest) & jnp.isfinite(product) & jnp.isfinite(error_square)
         scale = jnp.where(ok, scale, 0)
 
         if measured:
