@@ -136,7 +136,7 @@ def intentional(
             inverse = jax.tree.map(inverse_metric, moment)
             norm_now = sum_of(lambda g, p: jnp.square(g) * p, gradient, inverse)
             trace_norm = sum_of(lambda z, p: jnp.square(z) * p, trace, inverse)
-            largest = largest_ratio
+            largest: Array | float = largest_ratio
         else:
             moment = None
             norm_now, trace_norm = sum_of(jnp.square, gradient), sum_of(jnp.square, trace)
